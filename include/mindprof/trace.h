@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading, analysing and writing what was recorded. Link with -lmindprof.
+ *
+ * A *run* is one recording of one process: a rank directory (`*_ascend_ms`), a bare MINDPROF/
+ * directory, or a trace file. mindprof_find_runs lists the runs below a path; mindprof_trace_open
+ * opens one of them.
+ *
+ * Objects are used by one thread at a time; different objects are independent. The library is
+ * silent; messages go through the callbacks of the options. Option structs start with their size.
+ */
+#ifndef MINDPROF_TRACE_H
+#define MINDPROF_TRACE_H
+
+#include <mindprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ----------------------------------------------------------------- finding */
+
+/* Called once per run, sorted by path. Return 0 to go on. */
+typedef int (*mindprof_run_fn)(void *user, const char *path);
+/* E_NOT_FOUND when there is none. Looks at path itself and one level below it (analysis-current.md section 2.1). */
+MINDPROF_API enum mindprof_status mindprof_find_runs(const char *path, mindprof_run_fn fn, void *user,
+						     struct mindprof_error *error);
+
+/* ----------------------------------------------------------------- opening */
+
+struct mindprof_trace;
+
+struct mindprof_open_options {
+	size_t size;
+	uint32_t jobs;          /* threads, 0 = one per usable core */
+	uint64_t memory_bytes;  /* bound of the event store, 0 = none */
+	void (*progress)(void *user, const char *what, uint64_t done, uint64_t total); /* or NULL */
+	void *progress_user;
+};
+
+/*
+ * Recognises what is there; reads no events yet (that happens when something needs them).
+ * E_NOT_FOUND, E_UNSUPPORTED (nothing recognised), E_IO. options may be NULL. Free with mindprof_trace_free.
+ */
+MINDPROF_API enum mindprof_status mindprof_trace_open(const char *path, const struct mindprof_open_options *options,
+						      struct mindprof_trace **out, struct mindprof_error *error);
+MINDPROF_API void mindprof_trace_free(struct mindprof_trace *trace);
+/* The path as given, borrowed. */
+MINDPROF_API const char *mindprof_trace_path(const struct mindprof_trace *trace);
+
+/* ------------------------------------------------------------------ tables */
+
+struct mindprof_table; /* borrowed from its trace */
+
+enum mindprof_type { MINDPROF_TYPE_INT, MINDPROF_TYPE_DOUBLE, MINDPROF_TYPE_TEXT };
+enum mindprof_unit {
+	MINDPROF_UNIT_NONE, MINDPROF_UNIT_COUNT, MINDPROF_UNIT_NS, MINDPROF_UNIT_BYTES, MINDPROF_UNIT_SHARE,
+	MINDPROF_UNIT_FLOPS, MINDPROF_UNIT_TIME_NS
+};
+
+/* Names of all tables that exist, in the order of a report; NULL past the end. */
+MINDPROF_API const char *mindprof_table_name(size_t index);
+/*
+ * Computes (once) and returns a table: the ones of mindprof_table_name, among them "sources" (what was
+ * found), "facts" (about the recording) and "notes" (what is missing, lost or odd).
+ */
+MINDPROF_API enum mindprof_status mindprof_trace_table(struct mindprof_trace *trace, const char *name,
+						       const struct mindprof_table **out,
+						       struct mindprof_error *error);
+MINDPROF_API const char *mindprof_table_title(const struct mindprof_table *table);
+/* Why there are no rows; NULL when there are some. */
+MINDPROF_API const char *mindprof_table_empty_reason(const struct mindprof_table *table);
+MINDPROF_API size_t mindprof_table_rows(const struct mindprof_table *table);
+MINDPROF_API size_t mindprof_table_columns(const struct mindprof_table *table);
+
+struct mindprof_column {
+	const char *key, *title, *text; /* constant */
+	enum mindprof_type type;
+	enum mindprof_unit unit;
+};
+/* False when there is no such column. */
+MINDPROF_API int mindprof_table_column(const struct mindprof_table *table, size_t column, struct mindprof_column *out);
+/* Index of a column by key, -1 if absent. */
+MINDPROF_API int mindprof_table_find_column(const struct mindprof_table *table, const char *key);
+/* 0 when the value is missing or of another type (an INT is also given as double). Texts are borrowed, may hold NULs. */
+MINDPROF_API int mindprof_table_int(const struct mindprof_table *table, size_t row, size_t column, int64_t *out);
+MINDPROF_API int mindprof_table_double(const struct mindprof_table *table, size_t row, size_t column, double *out);
+MINDPROF_API int mindprof_table_text(const struct mindprof_table *table, size_t row, size_t column, const char **text,
+				     size_t *len);
+
+/* A printed form of one table, appended to a growing text that the caller frees with mindprof_text_free. */
+enum mindprof_table_format { MINDPROF_TABLE_TERMINAL, MINDPROF_TABLE_CSV, MINDPROF_TABLE_JSON };
+struct mindprof_text {
+	char *data; /* NUL-terminated; NULL when empty */
+	size_t len;
+};
+/* max_rows and width are used by TERMINAL only (0 = all, 0 = 100 columns). */
+MINDPROF_API enum mindprof_status mindprof_table_print(const struct mindprof_table *table,
+						       enum mindprof_table_format format, size_t max_rows,
+						       unsigned width, struct mindprof_text *text,
+						       struct mindprof_error *error);
+MINDPROF_API void mindprof_text_free(struct mindprof_text *text);
+
+/* ------------------------------------------------------------------- notes */
+
+enum mindprof_severity { MINDPROF_INFO, MINDPROF_WARNING, MINDPROF_PROBLEM };
+struct mindprof_note {
+	enum mindprof_severity severity;
+	const char *code;    /* short constant word */
+	const char *text;    /* the message */
+	const char *path;    /* "" = none */
+	int64_t byte_offset; /* -1 = none */
+	uint64_t count;
+};
+/* After events were read. Texts are borrowed. 0 past the end. */
+MINDPROF_API int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindprof_note *out);
+/* Whether something is missing or broken (a note of severity PROBLEM); reads the events if needed. */
+MINDPROF_API int mindprof_trace_is_incomplete(struct mindprof_trace *trace);
+
+/* ----------------------------------------------------------------- writing */
+
+enum mindprof_flavour { MINDPROF_FLAVOUR_PORTABLE, MINDPROF_FLAVOUR_COMPATIBLE };
+
+struct mindprof_analyse_options {
+	size_t size;
+	const char *out_path;  /* NULL: <run>/ASCEND_PROFILER_OUTPUT; else <out>/<run name>/ASCEND_PROFILER_OUTPUT */
+	enum mindprof_flavour flavour;
+	int overwrite;         /* 0: fail with E_EXISTS when an output exists that we did not make */
+	int pretty;            /* JSON with indentation where it is for people */
+	/* Told of each file written; may be NULL. */
+	void (*wrote)(void *user, const char *path);
+	void *wrote_user;
+};
+/* Writes trace_view.json and one CSV per table. */
+MINDPROF_API enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
+							 const struct mindprof_analyse_options *options,
+							 struct mindprof_error *error);
+
+enum mindprof_export_format { MINDPROF_EXPORT_CHROME, MINDPROF_EXPORT_CSV };
+struct mindprof_export_options {
+	size_t size;
+	enum mindprof_export_format format;
+	enum mindprof_flavour flavour;
+	const char *table; /* CSV: which table */
+	int overwrite;
+};
+/* One converted file, streaming; path "-" = standard output. */
+MINDPROF_API enum mindprof_status mindprof_trace_export(struct mindprof_trace *trace, const char *path,
+							const struct mindprof_export_options *options,
+							struct mindprof_error *error);
+
+/* ---------------------------------------------------------------- checking */
+
+/* One fault of a file. */
+struct mindprof_fault {
+	const char *code;      /* "json-syntax", "duplicate-key", "partial-overlap", "unbound-flow", "csv-columns" ... */
+	const char *text;
+	int64_t byte_offset;
+	uint64_t line, column; /* from 1 */
+};
+typedef void (*mindprof_fault_fn)(void *user, const struct mindprof_fault *fault);
+/*
+ * Strict validation of a Chrome JSON trace or CSV file. Calls fn for each fault (at most max_faults, 0 = 100).
+ * OK = checked (with or without faults; their number is in *n_faults); failure = could not be checked.
+ */
+MINDPROF_API enum mindprof_status mindprof_check_file(const char *path, size_t max_faults, mindprof_fault_fn fn,
+						      void *user, uint64_t *n_faults, struct mindprof_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,39 @@
+# A short front to the build description in CMakeLists.txt. The release build goes to build/.
+BUILD = build
+PREFIX = /usr/local
+JOBS = $(shell nproc)
+C_DIRS = src cli tests examples bench fuzz
+C_FILES = $(shell find $(C_DIRS) -name '*.c')
+
+.PHONY: all demo check check-full bench install format tidy clean
+
+all: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS)
+
+$(BUILD)/build.ninja:
+	@cmake -G Ninja -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=Release
+
+# Records, analyses and reports a training program, then a directory that MindSpore wrote.
+demo: all
+	@tools/demo $(BUILD)
+
+# All tests; the last line is the sum. check-full takes longer and looks deeper.
+check:
+	@tools/check --jobs $(JOBS)
+check-full:
+	@tools/check --jobs $(JOBS) --full
+
+bench: all
+	@tools/bench $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	@clang-format -i $(C_FILES)
+
+tidy: all
+	@clang-tidy --quiet -p $(BUILD) $(filter-out tests/% fuzz/% bench/%,$(C_FILES))
+
+clean:
+	@cmake -E rm -rf $(BUILD)

@@ -28,21 +28,42 @@ enum mp_flavour {
 };
 
 /*
- * Chrome JSON, streaming: begin, then blocks in any order, then end. Memory does not grow with the
- * number of ranges. Two passes over the data: the first one (plan) sees the blocks to learn flows.
+ * Chrome JSON, streaming: plan over all blocks -> plan_again? -> begin -> all blocks -> end.
+ *
+ *	do {
+ *		for each block: mp_trace_writer_plan(writer, block, err)
+ *	} while (mp_trace_writer_plan_again(writer));
+ *	mp_trace_writer_begin(writer, store, out, err);
+ *	for each block: mp_trace_writer_block(writer, store, block, err)
+ *	mp_trace_writer_end(writer, err);
+ *
+ * Every pass sees every event once. A source that is streamed (on_block) is read again for each
+ * pass, INTO THE SAME STORE, so that ids of tracks, names and details stay the same; take notes,
+ * counts and facts from the store before the second reading, which adds to them again. Read with
+ * mp_ctx.pool = NULL: then the events of a track come in the order in which they were finished and
+ * memory grows with tracks and flows only. Blocks in another order are written as correctly, but
+ * the ranges of the tracks concerned (and of tracks whose ranges overlap, as asynchronous ones do)
+ * are held in memory, 24 bytes each, and planning asks for one more pass. Events that were not in
+ * the plan (a recording that still grows) are left out and counted.
+ *
+ * COMPATIBLE needs a store that kept its blocks: begin writes everything, plan and block do nothing.
+ * After a failure nothing more is written; drop `out` with mp_out_abort.
  */
 struct mp_trace_writer; /* opaque */
 mp_status mp_trace_writer_new(enum mp_flavour flavour, struct mp_trace_writer **out, mp_err *err);
-/* First pass: every block of the store once. */
 mp_status mp_trace_writer_plan(struct mp_trace_writer *writer, const struct mp_block *block, mp_err *err);
-/* Between the passes: the store knows all tracks and names now; writes the head and the metadata events. */
+/* Ends a planning pass. True: run one more pass over all blocks. */
+bool mp_trace_writer_plan_again(struct mp_trace_writer *writer);
+/* The store knows all tracks, names, notes and facts now; writes the head and the metadata events. */
 mp_status mp_trace_writer_begin(struct mp_trace_writer *writer, const struct mp_store *store,
 				struct mp_out *out, mp_err *err);
-/* Second pass. The store is the one that the blocks' ids belong to (it may be another one than in begin
- * when the source is read twice; ids are looked up in it). */
 mp_status mp_trace_writer_block(struct mp_trace_writer *writer, const struct mp_store *store,
 				const struct mp_block *block, mp_err *err);
 mp_status mp_trace_writer_end(struct mp_trace_writer *writer, mp_err *err);
 void mp_trace_writer_free(struct mp_trace_writer *writer);
+
+/* All of the above for a store that kept its blocks. `out` is neither opened nor committed here. */
+mp_status mp_trace_write_store(enum mp_flavour flavour, const struct mp_store *store, struct mp_out *out,
+			       mp_err *err);
 
 #endif

@@ -20,15 +20,19 @@ struct mp_csv {
 	struct mp_csv_field *fields; /* owned; of the current row */
 	size_t n_fields, cap_fields;
 	struct mp_buf buf;   /* owned; unquoted texts of the current row */
-	uint64_t row;        /* number of the current row, from 1 */
-	int64_t row_offset;  /* byte where the current row begins */
-	const char *err_text;/* after a fault, constant */
-	int64_t err_offset;
+	uint64_t row;         /* number of the current row, from 1; empty lines do not count */
+	int64_t row_offset;   /* byte where the current row begins */
+	const char *err_text; /* after a fault, constant; NULL otherwise */
+	int64_t err_offset;   /* of an unterminated quote: where it opens */
 	mp_status failed;
 };
 
 void mp_csv_init(struct mp_csv *csv, const void *data, size_t size);
-/* True while there is a row. False at the end or after a fault (err_text set). Empty lines are skipped. */
+/*
+ * True while there is a row. False at the end (err_text NULL) or at a fault (err_text set). Empty
+ * lines are skipped. After an unterminated quote a further call goes on with the line after the one
+ * where the quote opens; when memory is out (failed set) there is no going on.
+ */
 bool mp_csv_next(struct mp_csv *csv);
 /* Index of a header field of the current row, -1 if absent. */
 int mp_csv_column(const struct mp_csv *csv, const char *title);

@@ -18,6 +18,7 @@ struct mp_buf {
 	mp_status failed; /* MINDPROF_OK, E_NOMEM or E_LIMIT */
 };
 
+/* max_bytes bounds len; SIZE_MAX = no bound. A buffer that was only zeroed takes nothing (E_LIMIT). */
 void mp_buf_init(struct mp_buf *buf, size_t max_bytes);
 /* Room for `more` further bytes (plus the NUL); NULL on failure. Caller writes, then adds to len. */
 char *mp_buf_reserve(struct mp_buf *buf, size_t more);

@@ -21,7 +21,8 @@ char *mp_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Test hook: after `n` more successful allocations the next one fails (once); UINT64_MAX = never
- * (the default). Returns the number of allocations made since the last call. Process-wide atomic.
+ * (the default). Returns the number of allocations tried since the last call, the failed one
+ * included. Process-wide atomic.
  */
 uint64_t mp_mem_fail_after(uint64_t n);
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mem.h"
+
 #define MP_VEC(type)             \
 	struct {                 \
 		type *at;        \

@@ -21,6 +21,8 @@ static inline uint64_t mp_hash_u64(uint64_t x)
 
 /* CRC-32C (Castagnoli, reflected, start and final value inverted); crc = 0 starts a new one. */
 uint32_t mp_crc32c(uint32_t crc, const void *bytes, size_t len);
+/* The same without special instructions; what mp_crc32c falls back to. */
+uint32_t mp_crc32c_table(uint32_t crc, const void *bytes, size_t len);
 
 /* Open addressing; any key is allowed. Zero-initialised is a valid empty map. */
 struct mp_map64 {

@@ -79,6 +79,23 @@ struct mp_detail {
 	double flops;      /* 0 = not known */
 };
 
+/* Columns beside ts_ns, track and name that a kind has: bits 1u << enum mp_kind. */
+#define MP_KINDS_WITH_A (((1u << MP_KINDS) - 1u) & ~(1u << MP_KIND_MARK))
+#define MP_KINDS_WITH_B (1u << MP_KIND_MEMORY | 1u << MP_KIND_QUEUE | 1u << MP_KIND_MEMORY_TOTAL)
+#define MP_KINDS_WITH_C (1u << MP_KIND_MEMORY_TOTAL)
+#define MP_KINDS_WITH_DETAIL (1u << MP_KIND_RANGE | 1u << MP_KIND_MARK)
+#define MP_KINDS_WITH_CLS (1u << MP_KIND_RANGE | 1u << MP_KIND_MARK | 1u << MP_KIND_FLOW | 1u << MP_KIND_QUEUE)
+
+/* End of something that begins at ts_ns: a negative duration counts as 0, the end stops at INT64_MAX. */
+static inline int64_t mp_end_ns(int64_t ts_ns, int64_t dur_ns)
+{
+	int64_t end_ns;
+
+	if (dur_ns <= 0)
+		return ts_ns;
+	return __builtin_add_overflow(ts_ns, dur_ns, &end_ns) ? INT64_MAX : end_ns;
+}
+
 static inline int64_t mp_double_bits(double value)
 {
 	union { double d; int64_t i; } u = {.d = value};

@@ -10,15 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "base/pool.h"
 #include "base/strtab.h"
 #include "store/st_schema.h"
 
-#define MP_BLOCK_EVENTS 65536u
+#define MP_BLOCK_EVENTS 65536u /* most rows of a block; the first blocks of an appender are smaller */
 
 struct mp_block {
 	uint8_t kind; /* enum mp_kind */
-	uint32_t n;
+	uint32_t n;   /* rows in use */
+	uint32_t cap; /* rows the columns have room for */
 	int64_t *ts_ns;
 	int64_t *a;       /* NULL for MARK */
 	int64_t *b;       /* MEMORY, QUEUE, MEMORY_TOTAL, else NULL */
@@ -66,15 +68,16 @@ void mp_store_free(struct mp_store *store);
 struct mp_strtab *mp_store_strings(const struct mp_store *store);
 uint32_t mp_store_string(struct mp_store *store, const char *text); /* of a C string */
 struct mp_str mp_store_text(const struct mp_store *store, uint32_t string_id);
-/* Found by pid; index, or UINT32_MAX when memory is out. Fields of the first call win, name and labels 0 are filled in later. */
+/* Found by pid; index, or UINT32_MAX when memory is out. Fields of the first call win; what it did not
+ * know (rank -1, name 0, labels 0) is filled in by later calls. */
 uint32_t mp_store_process(struct mp_store *store, const struct mp_process *process);
-/* Found by (process, tid, kind). */
+/* Found by (process, tid, kind). As above: stream -1 and name 0 are filled in later. */
 uint32_t mp_store_track(struct mp_store *store, const struct mp_track *track);
 uint32_t mp_store_detail(struct mp_store *store, const struct mp_detail *detail);
 size_t mp_store_n_processes(const struct mp_store *store);
 size_t mp_store_n_tracks(const struct mp_store *store);
 size_t mp_store_n_details(const struct mp_store *store);
-/* Copies out (entries may move while others are added). */
+/* Copies out (entries may move while others are added); the empty entry for an index that does not exist. */
 struct mp_process mp_store_get_process(const struct mp_store *store, uint32_t index);
 struct mp_track mp_store_get_track(const struct mp_store *store, uint32_t index);
 struct mp_detail mp_store_get_detail(const struct mp_store *store, uint32_t index);
@@ -94,18 +97,62 @@ void mp_store_get_fact(const struct mp_store *store, size_t index, struct mp_str
 struct mp_str mp_store_fact(const struct mp_store *store, const char *key);
 
 /* --- appending */
-struct mp_appender; /* opaque, used by one thread at a time */
+
+/* Used by one thread at a time. Private but for the inline function below. */
+struct mp_appender {
+	struct mp_block *open[MP_KINDS]; /* the block being filled; an empty one without room at first */
+	struct mp_block none;            /* that empty one */
+	struct mp_store *store;          /* borrowed */
+	mp_err *failure;                 /* owned; the first failure */
+	mp_status status;                /* of it; nothing is appended any more when not OK */
+};
+
 mp_status mp_appender_new(struct mp_store *store, struct mp_appender **out, mp_err *err);
-/* False when a block could not be made or the hook failed; the reason is given by finish. Inline fast path in st_append.h. */
-bool mp_append(struct mp_appender *appender, enum mp_kind kind, const struct mp_event *event);
-/* A block of `kind` with room for at least one event, to fill columns directly; NULL on failure. Add to block->n. */
+/* A block of `kind` with room for at least one event (n < cap), to fill columns directly; NULL on failure. Add to
+ * block->n. Valid until the next call for the same kind. */
 struct mp_block *mp_append_block(struct mp_appender *appender, enum mp_kind kind);
 /* Commits what is open and frees the appender; returns the first failure of its appends. */
 mp_status mp_appender_finish(struct mp_appender *appender, mp_err *err);
 
+/* Slow path of mp_append: the open block is full. */
+bool mp_append_slow_(struct mp_appender *appender, enum mp_kind kind, const struct mp_event *event);
+
+static inline void mp_block_put_(struct mp_block *block, enum mp_kind kind, const struct mp_event *event)
+{
+	uint32_t i = block->n++;
+	uint32_t bit = 1u << kind;
+
+	block->ts_ns[i] = event->ts_ns;
+	block->track[i] = event->track;
+	block->name[i] = event->name;
+	if (bit & MP_KINDS_WITH_A)
+		block->a[i] = event->a;
+	if (bit & MP_KINDS_WITH_B)
+		block->b[i] = event->b;
+	if (bit & MP_KINDS_WITH_C)
+		block->c[i] = event->c;
+	if (bit & MP_KINDS_WITH_DETAIL)
+		block->detail[i] = event->detail;
+	if (bit & MP_KINDS_WITH_CLS)
+		block->cls[i] = event->cls;
+}
+
+/* False when a block could not be made or the hook failed; the reason is given by finish. */
+static inline bool mp_append(struct mp_appender *appender, enum mp_kind kind, const struct mp_event *event)
+{
+	struct mp_block *block = appender->open[kind];
+
+	if (MP_UNLIKELY(block->n == block->cap))
+		return mp_append_slow_(appender, kind, event);
+	mp_block_put_(block, kind, event);
+	return true;
+}
+
 /* --- reading: after all appenders are finished */
 size_t mp_store_n_blocks(const struct mp_store *store);
 const struct mp_block *mp_store_get_block(const struct mp_store *store, size_t index);
+/* All of them, for loops over events by reference: blocks[ref.block]. */
+const struct mp_block *const *mp_store_blocks(const struct mp_store *store);
 uint64_t mp_store_n_events(const struct mp_store *store, enum mp_kind kind);
 /* Smallest begin and largest end of all events; false when there is none. Known in streaming mode, too. */
 bool mp_store_time_range(const struct mp_store *store, int64_t *begin_ns, int64_t *end_ns);
@@ -130,12 +177,15 @@ struct mp_ref {
 	uint32_t block, row;
 };
 
-/* The ranges of one track by (begin ascending, end descending): parents before children. */
+/*
+ * The ranges of one track by (begin ascending, end descending): parents before children. Ranges equal
+ * in both keep the order of appending, or are reversed on a track that was delivered in order of ends.
+ */
 struct mp_ranges {
 	const struct mp_ref *refs; /* borrowed from the store */
 	size_t n;
 };
-/* Builds the order of all tracks (in parallel on pool, which may be NULL). Idempotent. */
+/* Builds the order of all tracks (in parallel on pool, which may be NULL). Idempotent; in streaming mode empty. */
 mp_status mp_store_sort(struct mp_store *store, struct mp_pool *pool, mp_err *err);
 struct mp_ranges mp_store_ranges(const struct mp_store *store, uint32_t track);
 /* The events of one other kind, all tracks, by ts (ties in order of appending). */

@@ -33,6 +33,14 @@ struct mp_dir_entry {
 	uint64_t size;
 };
 
+/*
+ * Names (not paths) are one component: '/', "", "." and ".." are E_ARGUMENT. After a failure *out
+ * is empty, so closing it is harmless.
+ */
+mp_status mp_file_check_name(const char *name, mp_err *err);
+/* dir/name in a new string, NULL when memory is out. */
+char *mp_path_join(const char *dir, const char *name);
+
 mp_status mp_dir_open(const char *path, struct mp_dir *out, mp_err *err);
 mp_status mp_dir_open_at(const struct mp_dir *parent, const char *name, struct mp_dir *out, mp_err *err);
 /* Makes the directory (0750) when absent, then opens it. */

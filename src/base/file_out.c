@@ -233,7 +233,7 @@ void mp_out_str(struct mp_out *out, const char *text)
 }
 
 /* A text too long for the buffer goes through memory of its own. */
-static void write_long_text(struct mp_out *out, size_t len, const char *fmt, va_list args)
+static MP_PRINTF(3, 0) void write_long_text(struct mp_out *out, size_t len, const char *fmt, va_list args)
 {
 	char *text = mp_malloc(len + 1);
 

@@ -8,6 +8,8 @@
 
 #define POW10_FIRST (-342)
 #define POW10_LAST 324
+#define POW10_EXACT_FIRST 0
+#define POW10_EXACT_LAST 55
 
 static const uint64_t pow10_table[POW10_LAST - POW10_FIRST + 1][2] = {
 	{0xeef453d6923bd65aull, 0x113faa2906a13b40ull}, /* -342 */

@@ -54,13 +54,9 @@ void mp_csv_out_field(struct mp_csv_out *csv, const char *text, size_t len)
 
 void mp_csv_out_i64(struct mp_csv_out *csv, int64_t value)
 {
-	char *to;
+	char text[MP_NUM_MAX];
 
-	begin_field(csv);
-	csv->row_len++;
-	to = mp_buf_reserve(csv->buf, MP_NUM_MAX);
-	if (to)
-		csv->buf->len += mp_num_put_i64(to, value);
+	mp_csv_out_field(csv, text, mp_num_put_i64(text, value));
 }
 
 void mp_csv_out_end_row(struct mp_csv_out *csv)

@@ -113,36 +113,26 @@ void mp_json_out_cstr(struct mp_json_out *json, const char *text)
 
 void mp_json_out_i64(struct mp_json_out *json, int64_t value)
 {
-	char *to;
+	char text[MP_NUM_MAX];
 
-	separate(json);
-	to = mp_buf_reserve(json->buf, MP_NUM_MAX);
-	if (to)
-		json->buf->len += mp_num_put_i64(to, value);
+	mp_json_out_raw(json, text, mp_num_put_i64(text, value));
 }
 
 void mp_json_out_u64(struct mp_json_out *json, uint64_t value)
 {
-	char *to;
+	char text[MP_NUM_MAX];
 
-	separate(json);
-	to = mp_buf_reserve(json->buf, MP_NUM_MAX);
-	if (to)
-		json->buf->len += mp_num_put_u64(to, value);
+	mp_json_out_raw(json, text, mp_num_put_u64(text, value));
 }
 
 void mp_json_out_double(struct mp_json_out *json, double value)
 {
-	char *to;
+	char text[MP_NUM_MAX];
 
-	if (!isfinite(value)) {
+	if (isfinite(value))
+		mp_json_out_raw(json, text, mp_num_put_double(text, value));
+	else
 		mp_json_out_null(json);
-		return;
-	}
-	separate(json);
-	to = mp_buf_reserve(json->buf, MP_NUM_MAX);
-	if (to)
-		json->buf->len += mp_num_put_double(to, value);
 }
 
 void mp_json_out_bool(struct mp_json_out *json, bool value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The error object: filling, wrapping, and its one-line text. */
+/* The error object: filling and wrapping. Texts are cut to the arrays, never inside UTF-8. */
 #include "base/err.h"
 
 #include <errno.h>
@@ -9,15 +9,29 @@
 
 #include "base/banned.h"
 
-/* Cuts a UTF-8 sequence that the end of the array split. */
-static void trim_utf8(char *text, size_t len)
-{
-	size_t i = len;
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+/* Not translated, unlike strerror: a library does not speak the language of its host's locale. */
+#define errno_text(errnum) strerrordesc_np(errnum)
+#else
+#define errno_text(errnum) NULL
+#endif
 
-	while (i > 0 && ((unsigned char)text[i - 1] & 0xc0) == 0x80)
-		i--;
-	if (i > 0 && ((unsigned char)text[i - 1] & 0x80))
-		text[i - 1] = '\0';
+#define REASON_BYTES 64
+
+/* Length of text without a UTF-8 sequence that a cut at len left incomplete. */
+static size_t whole_utf8(const char *text, size_t len)
+{
+	size_t lead = len, want = 1;
+	unsigned char c;
+
+	while (lead > 0 && len - lead < 3 && ((unsigned char)text[lead - 1] & 0xc0) == 0x80)
+		lead--;
+	if (lead == 0)
+		return len;
+	c = (unsigned char)text[--lead];
+	if (c >= 0xc0)
+		want = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+	return len - lead < want ? lead : len;
 }
 
 static void copy_path(struct mindprof_cause *cause, const char *path)
@@ -28,24 +42,27 @@ static void copy_path(struct mindprof_cause *cause, const char *path)
 	/* The end of a long path says more than its beginning. */
 	if (len > max) {
 		path += len - max;
-		len = max;
+		for (len = max; len && ((unsigned char)*path & 0xc0) == 0x80; len--)
+			path++;
 	}
 	if (len)
-		memcpy(cause->path, path, len);
+		memmove(cause->path, path, len);
 	cause->path[len] = '\0';
 }
 
-static void fill_cause(struct mindprof_cause *cause, const char *path, int64_t byte_offset, const char *fmt,
-		       va_list args)
+/* Formats into the first `size` bytes of the cause's text; returns the length. */
+static MP_PRINTF(4, 0) size_t
+	fill_cause(struct mindprof_cause *cause, size_t size, const char *path, const char *fmt, va_list args)
 {
-	int len = vsnprintf(cause->text, sizeof(cause->text), fmt, args);
+	int printed = vsnprintf(cause->text, size, fmt, args);
+	size_t len = printed < 0 ? 0 : (size_t)printed;
 
-	if (len < 0)
-		cause->text[0] = '\0';
-	else if ((size_t)len >= sizeof(cause->text))
-		trim_utf8(cause->text, sizeof(cause->text) - 1);
+	if (len >= size)
+		len = whole_utf8(cause->text, size - 1);
+	cause->text[len] = '\0';
 	copy_path(cause, path);
-	cause->byte_offset = byte_offset;
+	cause->byte_offset = -1;
+	return len;
 }
 
 mp_status mp_err_set(mp_err *err, mp_status status, const char *path, int64_t byte_offset, const char *fmt,
@@ -58,8 +75,9 @@ mp_status mp_err_set(mp_err *err, mp_status status, const char *path, int64_t by
 	err->status = status;
 	err->n_causes = 1;
 	va_start(args, fmt);
-	fill_cause(&err->causes[0], path, byte_offset, fmt, args);
+	fill_cause(&err->causes[0], sizeof(err->causes[0].text), path, fmt, args);
 	va_end(args);
+	err->causes[0].byte_offset = byte_offset;
 	return status;
 }
 
@@ -83,7 +101,8 @@ static mp_status status_of_errno(int errnum)
 mp_status mp_err_sys(mp_err *err, int errnum, const char *path, const char *fmt, ...)
 {
 	mp_status status = status_of_errno(errnum);
-	char reason[96];
+	const char *reason = errno_text(errnum);
+	struct mindprof_cause *cause;
 	size_t len;
 	va_list args;
 
@@ -91,12 +110,15 @@ mp_status mp_err_sys(mp_err *err, int errnum, const char *path, const char *fmt,
 		return status;
 	err->status = status;
 	err->n_causes = 1;
+	cause = &err->causes[0];
+	/* The reason is never what gets cut. */
 	va_start(args, fmt);
-	fill_cause(&err->causes[0], path, -1, fmt, args);
+	len = fill_cause(cause, sizeof(cause->text) - REASON_BYTES, path, fmt, args);
 	va_end(args);
-	len = strlen(err->causes[0].text);
-	snprintf(err->causes[0].text + len, sizeof(err->causes[0].text) - len, ": %s",
-		 strerror_r(errnum, reason, sizeof(reason)));
+	if (reason)
+		snprintf(cause->text + len, sizeof(cause->text) - len, ": %s", reason);
+	else
+		snprintf(cause->text + len, sizeof(cause->text) - len, ": error number %d", errnum);
 	return status;
 }
 
@@ -110,7 +132,7 @@ mp_status mp_err_wrap(mp_err *err, mp_status status, const char *path, const cha
 		err->n_causes++;
 	err->status = status;
 	va_start(args, fmt);
-	fill_cause(&err->causes[err->n_causes - 1], path, -1, fmt, args);
+	fill_cause(&err->causes[err->n_causes - 1], sizeof(err->causes[0].text), path, fmt, args);
 	va_end(args);
 	return status;
 }

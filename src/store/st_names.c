@@ -42,7 +42,7 @@ static void complete_process(struct mp_process *entry, const struct mp_process *
 
 uint32_t mp_store_process(struct mp_store *store, const struct mp_process *process)
 {
-	uint64_t hash = mp_hash_u64((uint64_t)process->pid);
+	uint64_t hash = mp_hash_u64((uint64_t)process->pid ^ store->seed);
 	uint32_t id;
 
 	mp_store_lock(&store->names_lock);
@@ -60,8 +60,8 @@ uint32_t mp_store_process(struct mp_store *store, const struct mp_process *proce
 
 uint32_t mp_store_track(struct mp_store *store, const struct mp_track *track)
 {
-	uint64_t hash =
-		mp_hash_u64((uint64_t)track->tid ^ mp_hash_u64((uint64_t)track->process << 8 | track->kind));
+	uint64_t hash = mp_hash_u64((uint64_t)track->tid ^
+				    mp_hash_u64(((uint64_t)track->process << 8 | track->kind) ^ store->seed));
 	uint32_t id;
 
 	mp_store_lock(&store->names_lock);
@@ -90,7 +90,7 @@ uint32_t mp_store_detail(struct mp_store *store, const struct mp_detail *detail)
 	uint32_t id;
 
 	wanted.reserved = 0;
-	hash = mp_hash_bytes(&wanted, sizeof(wanted), 0);
+	hash = mp_hash_bytes(&wanted, sizeof(wanted), store->seed);
 	mp_store_lock(&store->names_lock);
 	id = mp_index_lookup(&store->detail_index, hash, same_detail, &wanted, store->details.at);
 	if (id == MP_INDEX_NONE && store->details.len < MP_INDEX_NONE &&

@@ -25,15 +25,16 @@ static bool same_fact(const void *wanted, const void *entries, uint32_t id)
 	return ((const struct mp_fact *)entries)[id].key == ((const struct mp_fact *)wanted)->key;
 }
 
-static uint64_t note_hash(const struct mp_note *note)
+static uint64_t note_hash(const struct mp_store *store, const struct mp_note *note)
 {
-	return mp_hash_u64(mp_hash_u64((uint64_t)note->code << 32 | note->path) + note->severity);
+	return mp_hash_u64(mp_hash_u64(((uint64_t)note->code << 32 | note->path) ^ store->seed) +
+			   note->severity);
 }
 
 /* Under the lock. False when memory is out. */
 static bool count_note(struct mp_store *store, const struct mp_note *note)
 {
-	uint64_t hash = note_hash(note);
+	uint64_t hash = note_hash(store, note);
 	uint32_t id = mp_index_lookup(&store->note_index, hash, same_note, note, store->notes.at);
 
 	if (id != MP_INDEX_NONE) {
@@ -62,11 +63,17 @@ static void note_lost(struct mp_store *store)
 /* Length of the text without a UTF-8 sequence that was cut at its end. */
 static size_t whole_utf8(const char *text, size_t len)
 {
-	size_t back = 0;
+	size_t more = 0; /* continuation bytes at the end */
+	unsigned char lead;
 
-	while (back < 3 && back < len && ((unsigned char)text[len - 1 - back] & 0xc0) == 0x80)
-		back++;
-	return back < len && (unsigned char)text[len - 1 - back] >= 0xc0 ? len - 1 - back : len;
+	while (more < 3 && more < len && ((unsigned char)text[len - 1 - more] & 0xc0) == 0x80)
+		more++;
+	if (more == len)
+		return len;
+	lead = (unsigned char)text[len - 1 - more];
+	if ((lead >= 0xc0 && more < 1) || (lead >= 0xe0 && more < 2) || (lead >= 0xf0 && more < 3))
+		return len - 1 - more;
+	return len;
 }
 
 void mp_store_note(struct mp_store *store, enum mp_severity severity, const char *code, const char *path,
@@ -118,7 +125,7 @@ struct mp_note mp_store_get_note(const struct mp_store *store, size_t index)
 void mp_store_set_fact(struct mp_store *store, const char *key, const char *text, size_t len)
 {
 	struct mp_fact fact = {mp_store_string(store, key), mp_strtab_add(store->strings, text, len)};
-	uint64_t hash = mp_hash_u64(fact.key);
+	uint64_t hash = mp_hash_u64(fact.key ^ store->seed);
 	uint32_t id;
 
 	mp_store_lock(&store->names_lock);
@@ -164,8 +171,8 @@ struct mp_str mp_store_fact(const struct mp_store *store, const char *key)
 
 	mp_store_lock(&store->names_lock);
 	if (fact.key != MP_STR_NONE)
-		id = mp_index_lookup(&store->fact_index, mp_hash_u64(fact.key), same_fact, &fact,
-				     store->facts.at);
+		id = mp_index_lookup(&store->fact_index, mp_hash_u64(fact.key ^ store->seed), same_fact,
+				     &fact, store->facts.at);
 	if (id != MP_INDEX_NONE)
 		fact.text = store->facts.at[id].text;
 	mp_store_unlock(&store->names_lock);

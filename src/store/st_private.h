@@ -27,6 +27,7 @@ struct mp_order {
 struct mp_store {
 	struct mp_store_options options;
 	struct mp_strtab *strings; /* owned */
+	uint64_t seed;             /* of hashes, so that no file can be made of colliding numbers */
 
 	/* Lock of everything down to facts. */
 	pthread_mutex_t names_lock;

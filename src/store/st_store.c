@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 
+#include "base/hash.h"
 #include "store/st_private.h"
 
 #include "base/banned.h"
@@ -38,6 +39,7 @@ mp_status mp_store_new(const struct mp_store_options *options, struct mp_store *
 		return mp_err_nomem(err, sizeof(*store));
 	if (options)
 		store->options = *options;
+	store->seed = mp_hash_u64((uint64_t)(uintptr_t)store);
 	store->begin_ns = INT64_MAX;
 	store->end_ns = INT64_MIN;
 	pthread_mutex_init(&store->names_lock, NULL);

@@ -48,6 +48,14 @@ MINDPROF_API void mindprof_trace_free(struct mindprof_trace *trace);
 /* The path as given, borrowed. */
 MINDPROF_API const char *mindprof_trace_path(const struct mindprof_trace *trace);
 
+/* A format that can be read, or that export writes. */
+struct mindprof_format {
+	const char *name, *title; /* constant */
+	int reads, writes;
+};
+/* All of them, the ones that are read first; 0 past the end. */
+MINDPROF_API int mindprof_format_at(size_t index, struct mindprof_format *out);
+
 /* ------------------------------------------------------------------ tables */
 
 struct mindprof_table; /* borrowed from its trace */
@@ -60,6 +68,8 @@ enum mindprof_unit {
 
 /* Names of all tables that exist, in the order of a report; NULL past the end. */
 MINDPROF_API const char *mindprof_table_name(size_t index);
+/* One or two sentences on what a table shows; NULL when there is none of that name. */
+MINDPROF_API const char *mindprof_table_about(const char *name);
 /*
  * Computes (once) and returns a table: the ones of mindprof_table_name, among them "sources" (what was
  * found), "facts" (about the recording) and "notes" (what is missing, lost or odd).
@@ -112,21 +122,23 @@ struct mindprof_note {
 	int64_t byte_offset; /* -1 = none */
 	uint64_t count;
 };
-/* After events were read. Texts are borrowed. 0 past the end. */
+/* After a table or mindprof_trace_is_incomplete was asked for. Texts are borrowed. 0 past the end. */
 MINDPROF_API int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindprof_note *out);
 /* Whether something is missing or broken (a note of severity PROBLEM); reads the events if needed. */
 MINDPROF_API int mindprof_trace_is_incomplete(struct mindprof_trace *trace);
 
 /* ----------------------------------------------------------------- writing */
 
+/* PORTABLE opens everywhere and keeps nanoseconds; COMPATIBLE has the byte forms of MindSpore's files. */
 enum mindprof_flavour { MINDPROF_FLAVOUR_PORTABLE, MINDPROF_FLAVOUR_COMPATIBLE };
 
 struct mindprof_analyse_options {
 	size_t size;
-	const char *out_path;  /* NULL: <run>/ASCEND_PROFILER_OUTPUT; else <out>/<run name>/ASCEND_PROFILER_OUTPUT */
+	const char *out_path;  /* NULL: <run>/ASCEND_PROFILER_OUTPUT, of a file <file>.analysis/ASCEND_PROFILER_OUTPUT;
+	                          else <out>/<run name>/ASCEND_PROFILER_OUTPUT */
 	enum mindprof_flavour flavour;
 	int overwrite;         /* 0: fail with E_EXISTS when an output exists that we did not make */
-	int pretty;            /* JSON with indentation where it is for people */
+	int pretty;            /* list of written files (.mindprof.json) with indentation */
 	/* Told of each file written; may be NULL. */
 	void (*wrote)(void *user, const char *path);
 	void *wrote_user;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands share: the list, the runs named on a command line, messages, JSON results. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include <mindprof/trace.h>
+
+#include "base/buf.h"
+#include "base/compiler.h"
+#include "base/json_out.h"
+#include "base/vec.h"
+#include "options.h"
+
+extern const struct cli_command cmd_record, cmd_analyze, cmd_report, cmd_export, cmd_info, cmd_check, cmd_help;
+
+/* Explains on stderr; returns CLI_USAGE. */
+int cli_unknown_command(const char *name);
+
+/* --- messages (common.c): one line on stderr, "mindprof: <text>" */
+void cli_message(const char *fmt, ...) MP_PRINTF(1, 2);
+/* The text of an error and, after a semicolon, what to do about it (NULL = nothing); returns CLI_FAILED. */
+int cli_failed(const struct mindprof_error *error, const char *hint);
+int cli_no_memory(void);
+/* The worse of two exit codes: failed, then wrong usage, then incomplete, then done. */
+int cli_worse(int a, int b);
+
+/* --- runs */
+/*
+ * Calls fn for every run below the given paths, each once, and returns the worst exit code. json is
+ * NULL, or takes the run as one value of {"runs": [...]}, which is printed at the end.
+ */
+typedef int (*cli_run_fn)(void *user, const char *path, struct mp_json_out *json, size_t index);
+int cli_for_runs(const struct cli_arguments *arguments, bool as_json, cli_run_fn fn, void *user);
+/* Opens a run, with a progress bar on a terminal; NULL after an explanation on stderr. jobs 0 = all cores. */
+struct mindprof_trace *cli_open(const char *path, uint64_t jobs);
+/* Problems of a run on stderr, each with its place. CLI_INCOMPLETE when there were any, else CLI_DONE. */
+int cli_list_problems(struct mindprof_trace *trace);
+
+/* Wipes the progress bar; everything here that prints does so first. */
+void cli_progress_end(void);
+
+/* --- results on stdout */
+/* A table for people; returns an exit code. max_rows 0 = all. */
+int cli_print_table(const struct mindprof_table *table, uint64_t max_rows);
+/* Appends the table as one JSON value; false after an explanation. */
+bool cli_json_table(struct mp_json_out *json, const struct mindprof_table *table);
+/* A key with a text; the members "incomplete" and "notes". */
+void cli_json_member(struct mp_json_out *json, const char *key, const char *text);
+void cli_json_notes(struct mp_json_out *json, struct mindprof_trace *trace);
+/* Prints the buffer with a line end and releases it; returns code, or CLI_FAILED when memory ran out. */
+int cli_print_json(struct mp_buf *buf, int code);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The list of files that we wrote into an output folder, so that a later run replaces its own files
+ * and no others: {"program": "mindprof", "version": "0.1.0", "files": [{"name": "x", "bytes": 1}]}.
+ * A size of null means that the file was being written (docs/cli/analyze.md).
+ */
+#include "api/api_trace.h"
+#include "base/json_in.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+#include "base/banned.h"
+
+#define MAX_MANIFEST (1u << 20)
+
+const struct api_written *api_manifest_lookup(const struct api_manifest *manifest, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < manifest->n; i++)
+		if (!strcmp(manifest->files[i].name, name))
+			return &manifest->files[i];
+	return NULL;
+}
+
+bool api_manifest_put(struct api_manifest *manifest, const char *name, uint64_t bytes)
+{
+	struct api_written *at = (struct api_written *)api_manifest_lookup(manifest, name);
+	size_t len = strlen(name);
+
+	if (len >= sizeof(at->name))
+		return false;
+	if (!at) {
+		if (manifest->n == manifest->cap) {
+			size_t cap = manifest->cap ? 2 * manifest->cap : 32;
+
+			at = mp_realloc_array(manifest->files, cap, sizeof(*at));
+			if (!at)
+				return false;
+			manifest->files = at;
+			manifest->cap = cap;
+		}
+		at = &manifest->files[manifest->n++];
+		memcpy(at->name, name, len + 1);
+	}
+	at->bytes = bytes;
+	return true;
+}
+
+void api_manifest_release(struct api_manifest *manifest)
+{
+	mp_free(manifest->files);
+	*manifest = (struct api_manifest){0};
+}
+
+/* ----------------------------------------------------------------- reading */
+
+/* One {"name", "bytes"}; the object has begun. Others than ours are left out. */
+static bool read_file_entry(struct mp_json *json, struct api_manifest *out)
+{
+	struct api_written entry = {.bytes = API_BYTES_ANY};
+	enum mp_json_type type;
+
+	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
+		bool is_name = mp_json_key_is(json, "name"), is_bytes = mp_json_key_is(json, "bytes");
+
+		type = mp_json_next(json);
+		if (is_name && type == MP_JSON_STRING && !json->escaped && json->len < sizeof(entry.name)) {
+			memcpy(entry.name, json->text, json->len);
+			entry.name[json->len] = '\0';
+		} else if (is_bytes && type == MP_JSON_NUMBER) {
+			if (!mp_num_parse_u64(json->text, json->len, &entry.bytes))
+				return false;
+		} else if (!is_bytes || type != MP_JSON_NULL) {
+			return false;
+		}
+	}
+	return type == MP_JSON_OBJECT_END && entry.name[0] && api_manifest_put(out, entry.name, entry.bytes);
+}
+
+static bool read_files(struct mp_json *json, struct api_manifest *out)
+{
+	enum mp_json_type type = mp_json_next(json);
+
+	if (type != MP_JSON_ARRAY)
+		return false;
+	while ((type = mp_json_next(json)) == MP_JSON_OBJECT)
+		if (!read_file_entry(json, out))
+			return false;
+	return type == MP_JSON_ARRAY_END;
+}
+
+static bool read_manifest(struct mp_json *json, struct api_manifest *out)
+{
+	bool ours = false;
+	enum mp_json_type type = mp_json_next(json);
+
+	if (type != MP_JSON_OBJECT)
+		return false;
+	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
+		if (mp_json_key_is(json, "files")) {
+			if (!read_files(json, out))
+				return false;
+			continue;
+		}
+		if (mp_json_key_is(json, "program"))
+			ours = mp_json_next(json) == MP_JSON_STRING && json->len == 8 &&
+			       !memcmp(json->text, "mindprof", 8);
+		else if (mp_json_next(json) != MP_JSON_STRING)
+			return false;
+	}
+	return type == MP_JSON_OBJECT_END && ours;
+}
+
+mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, mp_err *err)
+{
+	struct mp_file file;
+	struct mp_json json;
+	mp_status status = mp_file_open_at(dir, API_MANIFEST, &file, err);
+
+	*out = (struct api_manifest){0};
+	if (status)
+		return status == MINDPROF_E_NOMEM ? status : MINDPROF_OK;
+	if (file.size <= MAX_MANIFEST) {
+		mp_json_init(&json, file.data, file.size);
+		out->found = read_manifest(&json, out);
+	}
+	mp_file_close(&file);
+	if (!out->found)
+		api_manifest_release(out);
+	return MINDPROF_OK;
+}
+
+/* ----------------------------------------------------------------- writing */
+
+static void print_manifest(const struct api_manifest *manifest, bool pretty, struct mp_buf *buf)
+{
+	struct mp_json_out json;
+	size_t i;
+
+	mp_json_out_init(&json, buf, pretty ? 4 : 0);
+	mp_json_out_object(&json);
+	mp_json_out_key(&json, "program");
+	mp_json_out_cstr(&json, "mindprof");
+	mp_json_out_key(&json, "version");
+	mp_json_out_cstr(&json, MINDPROF_VERSION);
+	mp_json_out_key(&json, "files");
+	mp_json_out_array(&json);
+	for (i = 0; i < manifest->n; i++) {
+		mp_json_out_object(&json);
+		mp_json_out_key(&json, "name");
+		mp_json_out_cstr(&json, manifest->files[i].name);
+		mp_json_out_key(&json, "bytes");
+		if (manifest->files[i].bytes == API_BYTES_ANY)
+			mp_json_out_null(&json);
+		else
+			mp_json_out_u64(&json, manifest->files[i].bytes);
+		mp_json_out_object_end(&json);
+	}
+	mp_json_out_array_end(&json);
+	mp_json_out_object_end(&json);
+}
+
+mp_status api_manifest_write(const struct mp_dir *dir, const struct api_manifest *manifest, bool pretty,
+			     mp_err *err)
+{
+	struct mp_buf buf;
+	struct mp_out out;
+	mp_status status;
+
+	mp_buf_init(&buf, MAX_MANIFEST);
+	print_manifest(manifest, pretty, &buf);
+	if (buf.failed) {
+		status = mp_err_nomem(err, buf.len);
+	} else {
+		status = mp_out_open_at(dir, API_MANIFEST, true, &out, err);
+		if (!status) {
+			mp_out_write(&out, buf.data, buf.len);
+			status = mp_out_commit(&out, err);
+		}
+	}
+	mp_buf_release(&buf);
+	return status;
+}

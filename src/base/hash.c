@@ -41,12 +41,12 @@ static inline uint64_t load32(const uint8_t *at)
 	return value;
 }
 
-/* Both halves of the 128-bit product, folded. */
+/* Both halves of the 128-bit product, folded; the factors again, so that none can be lost by a 0. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ a ^ b;
 }
 
 uint64_t mp_hash_bytes(const void *bytes, size_t len, uint64_t seed)
@@ -57,13 +57,15 @@ uint64_t mp_hash_bytes(const void *bytes, size_t len, uint64_t seed)
 
 	seed ^= mix(seed ^ K0, len ^ K1);
 	if (len > 16) {
-		uint64_t other = seed ^ K3;
+		if (len > 32) {
+			uint64_t other = seed ^ K3;
 
-		for (; end - at > 32; at += 32) {
-			seed = mix(load64(at) ^ K1, load64(at + 8) ^ seed);
-			other = mix(load64(at + 16) ^ K2, load64(at + 24) ^ other);
+			for (; end - at > 32; at += 32) {
+				seed = mix(load64(at) ^ K1, load64(at + 8) ^ seed);
+				other = mix(load64(at + 16) ^ K2, load64(at + 24) ^ other);
+			}
+			seed ^= other;
 		}
-		seed ^= other;
 		if (end - at > 16)
 			seed = mix(load64(at) ^ K2, load64(at + 8) ^ seed);
 		a = load64(end - 16);

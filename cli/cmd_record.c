@@ -62,7 +62,7 @@ enum { STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 static bool find_library(char *path, size_t size)
 {
 	static const char *const places[] = {"../" MINDPROF_LIBDIR "/" LIBRARY ".0", "../lib/" LIBRARY ".0",
-					     "../lib/" LIBRARY};
+					     ("../lib/" LIBRARY)};
 	char self[PATH_MAX], tried[PATH_MAX + 64], real[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;

@@ -55,8 +55,8 @@ void api_manifest_release(struct api_manifest *manifest)
 
 /* ----------------------------------------------------------------- reading */
 
-/* One {"name", "bytes"}; the object has begun. Others than ours are left out. */
-static bool read_file_entry(struct mp_json *json, struct api_manifest *out)
+/* Takes one {"name", "bytes"}; the object has begun. E_FORMAT when it is none of ours. */
+static mp_status read_file_entry(struct mp_json *json, struct api_manifest *out)
 {
 	struct api_written entry = {.bytes = API_BYTES_ANY};
 	enum mp_json_type type;
@@ -70,46 +70,46 @@ static bool read_file_entry(struct mp_json *json, struct api_manifest *out)
 			entry.name[json->len] = '\0';
 		} else if (is_bytes && type == MP_JSON_NUMBER) {
 			if (!mp_num_parse_u64(json->text, json->len, &entry.bytes))
-				return false;
+				return MINDPROF_E_FORMAT;
 		} else if (!is_bytes || type != MP_JSON_NULL) {
-			return false;
+			return MINDPROF_E_FORMAT;
 		}
 	}
-	return type == MP_JSON_OBJECT_END && entry.name[0] && api_manifest_put(out, entry.name, entry.bytes);
+	if (type != MP_JSON_OBJECT_END || !entry.name[0])
+		return MINDPROF_E_FORMAT;
+	return api_manifest_put(out, entry.name, entry.bytes) ? MINDPROF_OK : MINDPROF_E_NOMEM;
 }
 
-static bool read_files(struct mp_json *json, struct api_manifest *out)
+static mp_status read_files(struct mp_json *json, struct api_manifest *out)
 {
 	enum mp_json_type type = mp_json_next(json);
 
 	if (type != MP_JSON_ARRAY)
-		return false;
+		return MINDPROF_E_FORMAT;
 	while ((type = mp_json_next(json)) == MP_JSON_OBJECT)
-		if (!read_file_entry(json, out))
-			return false;
-	return type == MP_JSON_ARRAY_END;
+		MP_TRY(read_file_entry(json, out));
+	return type == MP_JSON_ARRAY_END ? MINDPROF_OK : MINDPROF_E_FORMAT;
 }
 
-static bool read_manifest(struct mp_json *json, struct api_manifest *out)
+static mp_status read_manifest(struct mp_json *json, struct api_manifest *out)
 {
 	bool ours = false;
 	enum mp_json_type type = mp_json_next(json);
 
 	if (type != MP_JSON_OBJECT)
-		return false;
+		return MINDPROF_E_FORMAT;
 	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
 		if (mp_json_key_is(json, "files")) {
-			if (!read_files(json, out))
-				return false;
+			MP_TRY(read_files(json, out));
 			continue;
 		}
 		if (mp_json_key_is(json, "program"))
 			ours = mp_json_next(json) == MP_JSON_STRING && json->len == 8 &&
 			       !memcmp(json->text, "mindprof", 8);
 		else if (mp_json_next(json) != MP_JSON_STRING)
-			return false;
+			return MINDPROF_E_FORMAT;
 	}
-	return type == MP_JSON_OBJECT_END && ours;
+	return type == MP_JSON_OBJECT_END && ours ? MINDPROF_OK : MINDPROF_E_FORMAT;
 }
 
 mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, mp_err *err)
@@ -121,14 +121,16 @@ mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, 
 	*out = (struct api_manifest){0};
 	if (status)
 		return status == MINDPROF_E_NOMEM ? status : MINDPROF_OK;
+	status = MINDPROF_E_FORMAT;
 	if (file.size <= MAX_MANIFEST) {
 		mp_json_init(&json, file.data, file.size);
-		out->found = read_manifest(&json, out);
+		status = read_manifest(&json, out);
 	}
 	mp_file_close(&file);
+	out->found = status == MINDPROF_OK;
 	if (!out->found)
 		api_manifest_release(out);
-	return MINDPROF_OK;
+	return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, sizeof(struct api_written)) : MINDPROF_OK;
 }
 
 /* ----------------------------------------------------------------- writing */

@@ -23,8 +23,8 @@
 
 #include <mindprof/record.h>
 
-#define INPUTS 64	/* features of a sample */
-#define CLASSES 10	/* what a sample can be */
+#define INPUTS 64       /* features of a sample */
+#define CLASSES 10      /* what a sample can be */
 #define QUEUE_BATCHES 4 /* how far the loader may run ahead */
 #define MAX_THREADS 64
 #define LEARNING_RATE 0.02f
@@ -32,9 +32,9 @@
 
 static struct {
 	long steps, batch, hidden, threads, checkpoint_every;
-	long slow_loader_ms;	      /* the loader sleeps this long for each batch */
+	long slow_loader_ms;          /* the loader sleeps this long for each batch */
 	long slow_step, slow_step_ms; /* this step (from 1, 0 = none) sleeps this long */
-	long leak_bytes;	      /* never given back, per step */
+	long leak_bytes;              /* never given back, per step */
 	const char *checkpoint, *output;
 	bool record;
 } options = {
@@ -94,7 +94,7 @@ static struct {
 	pthread_cond_t begin, end;
 	pthread_t threads[MAX_THREADS];
 	unsigned long round; /* goes up with every product */
-	long running;	     /* workers that have not finished the round */
+	long running;        /* workers that have not finished the round */
 	bool stop;
 	struct matrix a, b, c;
 } workers = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -314,8 +314,8 @@ static void batch_free(struct batch *batch)
 
 struct layer {
 	struct matrix weight, weight_grad, weight_velocity; /* inputs x outputs */
-	struct matrix bias, bias_grad, bias_velocity;	    /* 1 x outputs */
-	struct matrix output, output_grad;		    /* batch x outputs; live for one step */
+	struct matrix bias, bias_grad, bias_velocity;       /* 1 x outputs */
+	struct matrix output, output_grad;                  /* batch x outputs; live for one step */
 	bool relu;
 	struct mindprof_site *matmul, *bias_add, *matmul_weight_grad, *bias_grad_op, *matmul_input_grad,
 		*update;

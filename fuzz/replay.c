@@ -45,7 +45,7 @@ static void replay(uint8_t *data, size_t size)
 		size_t at = next_random(&random) % size;
 		uint8_t before = data[at];
 
-		data[at] = (uint8_t)(i % 4 == 0	  ? 0xff
+		data[at] = (uint8_t)(i % 4 == 0   ? 0xff
 				     : i % 4 == 1 ? 0
 						  : before ^ (1u << next_random(&random) % 8));
 		run(data, size);

@@ -6,6 +6,7 @@
 #ifndef MP_READERS_H
 #define MP_READERS_H
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "store/st_store.h"
@@ -40,5 +41,40 @@ struct mp_reader {
 
 /* NULL-terminated list of all readers, in order of preference. */
 extern const struct mp_reader *const mp_readers[];
+extern const struct mp_reader mp_reader_native, mp_reader_op_range, mp_reader_cpu_ops, mp_reader_run_info,
+	mp_reader_chrome_json;
+
+/* ---- what the readers share (rd_files.c, rd_faults.c) ---- */
+
+/* The directory of the framework's files: dir/FRAMEWORK when it exists (2.7), else dir again (2.3). */
+mp_status mp_framework_dir_open(const struct mp_dir *dir, struct mp_dir *out, mp_err *err);
+
+/* A file whose name is prefix, rank, suffix. */
+struct mp_ranked_file {
+	char name[256];
+	int32_t rank;
+	uint32_t n_others; /* further files of the pattern */
+};
+/* The file of `rank` when it exists, else the one of the lowest rank (rank -1: any). False when there is none. */
+bool mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const char *suffix, int32_t rank,
+			 struct mp_ranked_file *out);
+
+/* The text of one scalar of a JSON document: keys lead to it from the root ("CPU", "0", "Frequency"). */
+bool mp_json_scalar(const void *data, size_t size, const char *const *keys, size_t n_keys, struct mp_buf *out);
+
+/* One kind of fault, counted while reading in parallel and noted once per file at the end. */
+struct mp_fault {
+	uint64_t count;
+	int64_t first_offset; /* smallest byte offset; valid when count > 0 */
+};
+struct mp_fault_kind {
+	enum mp_severity severity;
+	const char *code;
+	const char *text; /* without count and place */
+};
+void mp_fault_add(struct mp_fault *fault, int64_t byte_offset, uint64_t count);
+void mp_faults_merge(struct mp_fault *into, const struct mp_fault *from, size_t n);
+void mp_faults_note(struct mp_store *store, const char *path, const struct mp_fault *faults,
+		    const struct mp_fault_kind *kinds, size_t n);
 
 #endif

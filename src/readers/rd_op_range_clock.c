@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clock of op_range: counter ticks to nanoseconds by the device tool's files (PROF_x/host), exactly as
+ * the original converts them; without those, 100 MHz is assumed (or rd_op_range_fit.c finds better).
+ * Input: info.json, host_start.log, start_info, profiler_info. Document: docs/formats/framework.md.
+ */
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "readers/rd_op_range.h"
+
+#include "base/banned.h"
+
+#define PROF_PREFIX "PROF_"
+
+/* ---- conversion ---- */
+
+/* (tick - base) * 1000 rounded once to double, then one division: the order of 2.7. */
+static double divided(const struct op_range_clock *clock, int64_t ticks)
+{
+	int64_t product;
+
+	if (MP_LIKELY(!__builtin_mul_overflow(ticks, 1000, &product)))
+		return (double)product / clock->mhz;
+	return (double)((__int128)ticks * 1000) / clock->mhz;
+}
+
+/* offset + d, rounded half to even on the sum. */
+static bool add_rounded(int64_t offset_ns, double d, int64_t *out)
+{
+	double whole = floor(d), rest = d - whole;
+	int64_t sum;
+
+	if (!(whole >= -9.2e18 && whole <= 9.2e18) || __builtin_add_overflow(offset_ns, (int64_t)whole, &sum))
+		return false;
+	if (rest > 0.5 || (rest == 0.5 && sum & 1)) {
+		if (sum == INT64_MAX)
+			return false;
+		sum++;
+	}
+	*out = sum;
+	return true;
+}
+
+bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns)
+{
+	int64_t ticks;
+
+	if (MP_UNLIKELY(tick > INT64_MAX) || __builtin_sub_overflow((int64_t)tick, clock->base_tick, &ticks))
+		return false;
+	return add_rounded(clock->offset_ns,
+			   clock->divides ? divided(clock, ticks) : (double)ticks * clock->ns_per_tick,
+			   out_ns);
+}
+
+void op_range_clock_assume(struct op_range_clock *clock, const char *path, struct mp_store *store)
+{
+	*clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};
+	mp_store_note(
+		store, MP_WARNING, "clock-assumed", path, -1,
+		"nothing tells the counter's frequency: 100 MHz assumed, durations may be wrong by a factor");
+}
+
+/* ---- the device tool's files ---- */
+
+/* A JSON scalar as text; false when the file or the value is not there. */
+static bool scalar_of_file(const struct mp_dir *dir, const char *name, const char *const *keys, size_t n_keys,
+			   struct mp_buf *out)
+{
+	struct mp_file file;
+	bool found;
+
+	if (mp_file_open_at(dir, name, &file, NULL) != MINDPROF_OK)
+		return false;
+	found = mp_json_scalar(file.data, file.size, keys, n_keys, out);
+	mp_file_close(&file);
+	return found;
+}
+
+static bool number_of_file(const struct mp_dir *dir, const char *name, const char *key, int64_t *out)
+{
+	const char *const keys[] = {key};
+	struct mp_buf text;
+	bool ok;
+
+	mp_buf_init(&text, 4096);
+	ok = scalar_of_file(dir, name, keys, 1, &text) && mp_num_parse_i64(mp_buf_str(&text), text.len, out);
+	mp_buf_release(&text);
+	return ok;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* "key: 123" or "key = 123" in a line of an INI text; sections do not matter. */
+static bool number_of_ini(const struct mp_file *file, const char *key, int64_t *out)
+{
+	const char *at = (const char *)file->data, *end = at + file->size;
+	size_t key_len = strlen(key);
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline ? newline : end, *p = at;
+
+		while (p < line_end && is_blank(*p))
+			p++;
+		at = newline ? newline + 1 : end;
+		if ((size_t)(line_end - p) <= key_len || memcmp(p, key, key_len) != 0)
+			continue;
+		for (p += key_len; p < line_end && is_blank(*p);)
+			p++;
+		if (p == line_end || (*p != ':' && *p != '='))
+			continue;
+		for (p++; p < line_end && is_blank(*p);)
+			p++;
+		while (line_end > p && is_blank(line_end[-1]))
+			line_end--;
+		return mp_num_parse_i64(p, (size_t)(line_end - p), out);
+	}
+	return false;
+}
+
+/* Frequency in MHz; 100 when absent or empty, with a note. False when it is there and wrong. */
+static bool frequency(const struct mp_dir *host, struct mp_store *store, double *mhz)
+{
+	static const char *const keys[] = {"CPU", "0", "Frequency"};
+	struct mp_buf text;
+	bool ok = true;
+
+	mp_buf_init(&text, 4096);
+	*mhz = MP_FWK_DEFAULT_MHZ;
+	if (scalar_of_file(host, "info.json", keys, MP_COUNT(keys), &text) && text.len)
+		ok = mp_num_parse_double(mp_buf_str(&text), text.len, mhz) && *mhz > 0;
+	else
+		mp_store_note(store, MP_WARNING, "clock-frequency", host->path, -1,
+			      "'info.json' gives no CPU frequency: 100 MHz assumed");
+	mp_buf_release(&text);
+	return ok;
+}
+
+static bool clock_of_27(struct op_range_clock *clock, const struct mp_dir *host)
+{
+	int64_t monotonic_ns, begin_us, start_monotonic_ns, begin_ns;
+	struct mp_file file;
+	bool ok;
+
+	if (mp_file_open_at(host, "host_start.log", &file, NULL) != MINDPROF_OK)
+		return false;
+	ok = number_of_ini(&file, "cntvct", &clock->base_tick) &&
+	     number_of_ini(&file, "clock_monotonic_raw", &monotonic_ns);
+	mp_file_close(&file);
+	return ok && number_of_file(host, "start_info", "collectionTimeBegin", &begin_us) &&
+	       number_of_file(host, "start_info", "clockMonotonicRaw", &start_monotonic_ns) &&
+	       clock->base_tick > 0 && monotonic_ns > 0 && begin_us > 0 && start_monotonic_ns > 0 &&
+	       !__builtin_mul_overflow(begin_us, 1000, &begin_ns) &&
+	       !__builtin_sub_overflow(begin_ns, start_monotonic_ns, &clock->offset_ns) &&
+	       !__builtin_add_overflow(clock->offset_ns, monotonic_ns, &clock->offset_ns);
+}
+
+static bool clock_of_23(struct op_range_clock *clock, const struct mp_dir *rank_dir)
+{
+	struct mp_ranked_file info;
+
+	return mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) &&
+	       number_of_file(rank_dir, info.name, "system_cnt", &clock->base_tick) &&
+	       number_of_file(rank_dir, info.name, "system_time", &clock->offset_ns);
+}
+
+/* The first PROF_* directory with a host directory. */
+static bool host_open(const struct mp_dir *rank_dir, struct mp_dir *host)
+{
+	struct mp_dir_entry *entries = NULL;
+	bool found = false;
+	size_t n = 0;
+
+	if (mp_dir_list(rank_dir, &entries, &n, NULL) != MINDPROF_OK)
+		return false;
+	for (size_t i = 0; i < n && !found; i++) {
+		struct mp_dir prof;
+
+		if (!entries[i].is_dir ||
+		    strncmp(entries[i].name, PROF_PREFIX, sizeof(PROF_PREFIX) - 1) != 0 ||
+		    mp_dir_open_at(rank_dir, entries[i].name, &prof, NULL) != MINDPROF_OK)
+			continue;
+		found = mp_dir_open_at(&prof, "host", host, NULL) == MINDPROF_OK;
+		mp_dir_close(&prof);
+	}
+	mp_free(entries);
+	return found;
+}
+
+bool op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
+				     enum mp_fwk_form form, struct mp_store *store)
+{
+	struct mp_dir host;
+	bool ok;
+
+	if (!host_open(rank_dir, &host))
+		return false;
+	memset(clock, 0, sizeof(*clock));
+	ok = frequency(&host, store, &clock->mhz);
+	if (ok && form == MP_FWK_27) {
+		clock->divides = true;
+		ok = clock_of_27(clock, &host);
+	} else if (ok) {
+		clock->ns_per_tick = 1000.0 / clock->mhz;
+		ok = clock_of_23(clock, rank_dir);
+	}
+	if (!ok)
+		mp_store_note(store, MP_WARNING, "clock-invalid", host.path, -1,
+			      "frequency or start times are missing or not positive, they are not used");
+	mp_dir_close(&host);
+	return ok;
+}

@@ -45,30 +45,34 @@ uint64_t mp_mem_fail_after(uint64_t n)
 	return atomic_exchange(&tried, 0);
 }
 
-/* A size of 0 is asked for as 1, so that NULL always means failure. */
+/* What malloc may be asked for: 0 becomes 1, so that NULL always means failure. */
+static inline bool usable_size(size_t count, size_t size, size_t *bytes)
+{
+	if (mp_mul_overflow(count, size, bytes) || *bytes > PTRDIFF_MAX || must_fail())
+		return false;
+	*bytes += *bytes == 0;
+	return true;
+}
+
 void *mp_malloc(size_t size)
 {
-	if (must_fail())
-		return NULL;
-	return malloc(size ? size : 1);
+	size_t bytes;
+
+	return usable_size(size, 1, &bytes) ? malloc(bytes) : NULL;
 }
 
 void *mp_calloc(size_t count, size_t size)
 {
-	if (must_fail())
-		return NULL;
-	if (count == 0 || size == 0)
-		count = size = 1;
-	return calloc(count, size);
+	size_t bytes;
+
+	return usable_size(count, size, &bytes) ? calloc(1, bytes) : NULL;
 }
 
 void *mp_realloc_array(void *old, size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (mp_mul_overflow(count, size, &bytes) || must_fail())
-		return NULL;
-	return realloc(old, bytes ? bytes : 1);
+	return usable_size(count, size, &bytes) ? realloc(old, bytes) : NULL;
 }
 
 void mp_free(void *block)

@@ -153,14 +153,10 @@ static void allocation_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_is_a_string),
-		cmocka_unit_test(appends),
-		cmocka_unit_test(grows_byte_by_byte),
-		cmocka_unit_test(long_printf),
-		cmocka_unit_test(reserve_then_write),
-		cmocka_unit_test(limit_sticks_and_keeps_the_content),
-		cmocka_unit_test(sizes_do_not_overflow),
-		cmocka_unit_test(allocation_failures),
+		cmocka_unit_test(empty_is_a_string),     cmocka_unit_test(appends),
+		cmocka_unit_test(grows_byte_by_byte),    cmocka_unit_test(long_printf),
+		cmocka_unit_test(reserve_then_write),    cmocka_unit_test(limit_sticks_and_keeps_the_content),
+		cmocka_unit_test(sizes_do_not_overflow), cmocka_unit_test(allocation_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ static void set_starts_a_chain(void **state)
 	mp_err err = {0};
 
 	(void)state;
-	assert_int_equal(mp_err_set(&err, MINDPROF_E_FORMAT, "a/b.json", 4096, "bad '%s'", "x"), MINDPROF_E_FORMAT);
+	assert_int_equal(mp_err_set(&err, MINDPROF_E_FORMAT, "a/b.json", 4096, "bad '%s'", "x"),
+			 MINDPROF_E_FORMAT);
 	assert_int_equal(err.status, MINDPROF_E_FORMAT);
 	assert_int_equal(err.n_causes, 1);
 	assert_string_equal(err.causes[0].text, "bad 'x'");
@@ -45,7 +46,8 @@ static void wrap_adds_outer_causes(void **state)
 	(void)state;
 	mp_err_set(&err, MINDPROF_E_FORMAT, "f", 3, "root");
 	for (int i = 1; i <= 5; i++)
-		assert_int_equal(mp_err_wrap(&err, MINDPROF_E_FORMAT, NULL, "outer %d", i), MINDPROF_E_FORMAT);
+		assert_int_equal(mp_err_wrap(&err, MINDPROF_E_FORMAT, NULL, "outer %d", i),
+				 MINDPROF_E_FORMAT);
 	/* Four are kept: the root, the first two, and the outermost. */
 	assert_int_equal(err.n_causes, 4);
 	assert_string_equal(err.causes[0].text, "root");
@@ -62,7 +64,7 @@ static void system_errors(void **state)
 		int errnum;
 		mp_status status;
 	} cases[] = {
-		{ENOMEM, MINDPROF_E_NOMEM}, {ENOENT, MINDPROF_E_NOT_FOUND}, {ENOTDIR, MINDPROF_E_NOT_FOUND},
+		{ENOMEM, MINDPROF_E_NOMEM},  {ENOENT, MINDPROF_E_NOT_FOUND},  {ENOTDIR, MINDPROF_E_NOT_FOUND},
 		{EEXIST, MINDPROF_E_EXISTS}, {ELOOP, MINDPROF_E_UNSUPPORTED}, {ENOSPC, MINDPROF_E_IO},
 		{EACCES, MINDPROF_E_IO},
 	};

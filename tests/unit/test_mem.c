@@ -151,12 +151,9 @@ static void hook_counts_across_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zero_sizes_give_a_block),
-		cmocka_unit_test(calloc_zeroes),
-		cmocka_unit_test(impossible_sizes_fail),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(hook_fails_the_nth_once),
-		cmocka_unit_test(every_function_can_fail),
+		cmocka_unit_test(zero_sizes_give_a_block),    cmocka_unit_test(calloc_zeroes),
+		cmocka_unit_test(impossible_sizes_fail),      cmocka_unit_test(texts),
+		cmocka_unit_test(hook_fails_the_nth_once),    cmocka_unit_test(every_function_can_fail),
 		cmocka_unit_test(hook_counts_across_threads),
 	};
 

@@ -151,7 +151,8 @@ static void lowest_failure_wins(void **state)
 			memset(&failing, 0, sizeof(failing));
 			failing.first = firsts[round % 5];
 			failing.every = 3;
-			assert_int_equal(mp_pool_for(pool, 10000, fail_some, &failing, &err), MINDPROF_E_FORMAT);
+			assert_int_equal(mp_pool_for(pool, 10000, fail_some, &failing, &err),
+					 MINDPROF_E_FORMAT);
 			assert_int_equal(err.status, MINDPROF_E_FORMAT);
 			assert_int_equal(err.causes[0].byte_offset, failing.first);
 			/* All indices before it were run, and the loop did not go on to the end. */
@@ -279,14 +280,10 @@ static void allocation_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_index_once),
-		cmocka_unit_test(no_pool_is_inline),
-		cmocka_unit_test(many_short_loops),
-		cmocka_unit_test(default_is_the_usable_cores),
-		cmocka_unit_test(lowest_failure_wins),
-		cmocka_unit_test(failure_without_text),
-		cmocka_unit_test(nested_loops),
-		cmocka_unit_test(concurrent_loops),
+		cmocka_unit_test(every_index_once),    cmocka_unit_test(no_pool_is_inline),
+		cmocka_unit_test(many_short_loops),    cmocka_unit_test(default_is_the_usable_cores),
+		cmocka_unit_test(lowest_failure_wins), cmocka_unit_test(failure_without_text),
+		cmocka_unit_test(nested_loops),        cmocka_unit_test(concurrent_loops),
 		cmocka_unit_test(allocation_failures),
 	};
 

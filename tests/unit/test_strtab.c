@@ -188,7 +188,8 @@ static void *add_texts(void *arg)
 		adder->ids[number] = id;
 		adder->wrong += str.len != (size_t)len || memcmp(str.text, name, str.len) != 0;
 		/* Relaxed on purpose: the table itself makes the text visible. */
-		other = mp_strtab_get(adder->table, atomic_load_explicit(adder->newest, memory_order_relaxed));
+		other = mp_strtab_get(adder->table,
+				      atomic_load_explicit(adder->newest, memory_order_relaxed));
 		adder->wrong += other.len && memcmp(other.text, "text number ", 12) != 0;
 		atomic_store_explicit(adder->newest, id, memory_order_relaxed);
 		adder->wrong += mp_strtab_lookup(adder->table, name, (size_t)len) != id;
@@ -207,7 +208,8 @@ static void threads_add_overlapping_sets(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < N_THREADS; i++) {
-		adders[i] = (struct adder){.table = table, .number = i, .with_cache = i & 1, .newest = &newest};
+		adders[i] =
+			(struct adder){.table = table, .number = i, .with_cache = i & 1, .newest = &newest};
 		assert_int_equal(pthread_create(&threads[i], NULL, add_texts, &adders[i]), 0);
 	}
 	for (unsigned i = 0; i < N_THREADS; i++) {

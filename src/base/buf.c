@@ -57,26 +57,10 @@ char *mp_buf_reserve(struct mp_buf *buf, size_t more)
 	return buf->data + buf->len;
 }
 
-void mp_buf_add(struct mp_buf *buf, const void *bytes, size_t len)
+void mp_buf_add_slow_(struct mp_buf *buf, const void *bytes, size_t len)
 {
-	char *to = mp_buf_reserve(buf, len);
-
-	if (!to)
-		return;
-	if (len)
-		memcpy(to, bytes, len);
-	buf->len += len;
-	buf->data[buf->len] = '\0';
-}
-
-void mp_buf_add_str(struct mp_buf *buf, const char *text)
-{
-	mp_buf_add(buf, text, strlen(text));
-}
-
-void mp_buf_add_char(struct mp_buf *buf, char c)
-{
-	mp_buf_add(buf, &c, 1);
+	if (mp_buf_reserve(buf, len))
+		mp_buf_add(buf, bytes, len);
 }
 
 void mp_buf_printf(struct mp_buf *buf, const char *fmt, ...)

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -22,9 +23,30 @@ struct mp_buf {
 void mp_buf_init(struct mp_buf *buf, size_t max_bytes);
 /* Room for `more` further bytes (plus the NUL); NULL on failure. Caller writes, then adds to len. */
 char *mp_buf_reserve(struct mp_buf *buf, size_t more);
-void mp_buf_add(struct mp_buf *buf, const void *bytes, size_t len);
-void mp_buf_add_str(struct mp_buf *buf, const char *text);
-void mp_buf_add_char(struct mp_buf *buf, char c);
+void mp_buf_add_slow_(struct mp_buf *buf, const void *bytes, size_t len);
+
+static inline void mp_buf_add(struct mp_buf *buf, const void *bytes, size_t len)
+{
+	if (MP_UNLIKELY(buf->failed || len >= buf->cap - buf->len)) {
+		mp_buf_add_slow_(buf, bytes, len);
+		return;
+	}
+	if (len)
+		memcpy(buf->data + buf->len, bytes, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+static inline void mp_buf_add_str(struct mp_buf *buf, const char *text)
+{
+	mp_buf_add(buf, text, strlen(text));
+}
+
+static inline void mp_buf_add_char(struct mp_buf *buf, char c)
+{
+	mp_buf_add(buf, &c, 1);
+}
+
 void mp_buf_printf(struct mp_buf *buf, const char *fmt, ...) MP_PRINTF(2, 3);
 /* Always a C string, also when empty. */
 const char *mp_buf_str(const struct mp_buf *buf);

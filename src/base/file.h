@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -78,8 +79,23 @@ mp_status mp_out_open_at(const struct mp_dir *dir, const char *name, bool overwr
 mp_status mp_out_open(const char *path, bool overwrite, struct mp_out *out, mp_err *err);
 /* Writes to an already open descriptor (standard output); commit flushes, nothing is renamed or closed. */
 mp_status mp_out_open_fd(int fd, const char *shown_name, struct mp_out *out, mp_err *err);
-void mp_out_write(struct mp_out *out, const void *bytes, size_t len);
-void mp_out_str(struct mp_out *out, const char *text);
+void mp_out_write_slow_(struct mp_out *out, const void *bytes, size_t len);
+
+static inline void mp_out_write(struct mp_out *out, const void *bytes, size_t len)
+{
+	if (MP_UNLIKELY(out->failed || len > out->cap - out->len || !len)) {
+		mp_out_write_slow_(out, bytes, len);
+		return;
+	}
+	memcpy(out->data + out->len, bytes, len);
+	out->len += len;
+}
+
+static inline void mp_out_str(struct mp_out *out, const char *text)
+{
+	mp_out_write(out, text, strlen(text));
+}
+
 void mp_out_printf(struct mp_out *out, const char *fmt, ...) MP_PRINTF(2, 3);
 /* Room for len bytes inside the buffer (len <= 64 KiB), NULL after a failure; then add to out->len. */
 char *mp_out_reserve(struct mp_out *out, size_t len);

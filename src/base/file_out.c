@@ -212,24 +212,15 @@ char *mp_out_reserve(struct mp_out *out, size_t len)
 	return out->failed ? NULL : out->data + out->len;
 }
 
-void mp_out_write(struct mp_out *out, const void *bytes, size_t len)
+void mp_out_write_slow_(struct mp_out *out, const void *bytes, size_t len)
 {
 	if (out->failed || !len)
 		return;
-	if (len > out->cap - out->len) {
-		flush(out);
-		if (len >= out->cap) {
-			write_all(out, bytes, len);
-			return;
-		}
-	}
-	memcpy(out->data + out->len, bytes, len);
-	out->len += len;
-}
-
-void mp_out_str(struct mp_out *out, const char *text)
-{
-	mp_out_write(out, text, strlen(text));
+	flush(out);
+	if (len >= out->cap)
+		write_all(out, bytes, len);
+	else
+		mp_out_write(out, bytes, len);
 }
 
 /* A text too long for the buffer goes through memory of its own. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/num_digits.h"
 
 #include "base/banned.h"
 
@@ -38,22 +39,25 @@ static const char two_digits[200] = "0001020304050607080910111213141516171819202
 				    "50515253545556575859606162636465666768697071727374"
 				    "75767778798081828384858687888990919293949596979899";
 
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
-
 bool mp_num_parse_u64(const char *text, size_t len, uint64_t *out)
 {
-	uint64_t value = 0;
+	const char *at = text, *end = text + len;
+	uint64_t value;
 
-	if (!len)
+	while (end - at > 20 && *at == '0')
+		at++;
+	if (at == end || end - at > 20)
 		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(text[i]) || __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+	/* Nineteen digits always fit, the twentieth may not. */
+	value = take_digits(&at, MP_MIN(end, at + 19), 0);
+	if (at < end && is_digit(*at)) {
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
 			return false;
+		at++;
 	}
+	if (at != end)
+		return false;
 	*out = value;
 	return true;
 }
@@ -137,7 +141,32 @@ static bool scan_decimal(const char *text, size_t len, struct decimal *out)
 	return true;
 }
 
-bool mp_num_parse_scaled(const char *text, size_t len, int scale, int64_t *out)
+/* The usual case: no exponent, at most 19 digits, none beyond the unit. False = another case. */
+static inline bool parse_plain(const char *text, size_t len, int scale, int64_t *out)
+{
+	const char *at = text, *end = text + len;
+	bool negative = len && *at == '-';
+	int64_t n_digits, decimals = 0;
+	uint64_t value;
+
+	at += negative;
+	text = at;
+	value = take_digits(&at, end, 0);
+	n_digits = at - text;
+	if (at < end && *at == '.') {
+		text = ++at;
+		value = take_digits(&at, end, value);
+		decimals = at - text;
+		n_digits += decimals;
+	}
+	if (at != end || n_digits == 0 || n_digits > 19 || decimals > scale || scale - decimals > 19)
+		return false;
+	return !__builtin_mul_overflow(value, pow10_u64[scale - decimals], &value) &&
+	       signed_value(negative, value, out);
+}
+
+/* Any case, digit by digit. */
+static MP_COLD bool parse_rounded(const char *text, size_t len, int scale, int64_t *out)
 {
 	struct decimal dec;
 	uint64_t value = 0;
@@ -173,32 +202,76 @@ bool mp_num_parse_scaled(const char *text, size_t len, int scale, int64_t *out)
 	return signed_value(dec.negative, value, out);
 }
 
-static inline unsigned count_digits(uint64_t value)
+bool mp_num_parse_scaled(const char *text, size_t len, int scale, int64_t *out)
 {
-	/* 1233 / 4096 is just above log10(2). */
-	unsigned guess = (unsigned)((64 - __builtin_clzll(value | 1)) * 1233) >> 12;
-
-	return guess + (value >= pow10_u64[guess] || guess == 0);
+	return parse_plain(text, len, scale, out) || parse_rounded(text, len, scale, out);
 }
 
-/* Writes exactly n digits that end before `end`. */
-static inline void put_digits(char *end, uint64_t value, unsigned n)
+static inline void put2(char *to, uint32_t value)
 {
-	for (; n >= 2; n -= 2) {
-		end -= 2;
-		memcpy(end, &two_digits[value % 100 * 2], 2);
-		value /= 100;
+	memcpy(to, &two_digits[value * 2], 2);
+}
+
+static inline void put4(char *to, uint32_t value)
+{
+	put2(to, value / 100);
+	put2(to + 2, value % 100);
+}
+
+/* The halves do not depend on each other, so their divisions overlap. */
+static inline void put8(char *to, uint32_t value)
+{
+	put4(to, value / 10000);
+	put4(to + 4, value % 10000);
+}
+
+static inline size_t put_below_1e4(char *to, uint32_t value)
+{
+	if (value < 10) {
+		*to = (char)('0' + value);
+		return 1;
 	}
-	if (n)
-		end[-1] = (char)('0' + value % 10);
+	if (value < 100) {
+		put2(to, value);
+		return 2;
+	}
+	if (value < 1000) {
+		*to = (char)('0' + value / 100);
+		put2(to + 1, value % 100);
+		return 3;
+	}
+	put4(to, value);
+	return 4;
+}
+
+static inline size_t put_below_1e8(char *to, uint32_t value)
+{
+	size_t len;
+
+	if (value < 10000)
+		return put_below_1e4(to, value);
+	len = put_below_1e4(to, value / 10000);
+	put4(to + len, value % 10000);
+	return len + 4;
 }
 
 size_t mp_num_put_u64(char *to, uint64_t value)
 {
-	unsigned n = count_digits(value);
+	uint64_t upper;
+	size_t len;
 
-	put_digits(to + n, value, n);
-	return n;
+	if (value < 100000000)
+		return put_below_1e8(to, (uint32_t)value);
+	upper = value / 100000000;
+	if (upper < 100000000) {
+		len = put_below_1e8(to, (uint32_t)upper);
+	} else {
+		len = put_below_1e4(to, (uint32_t)(upper / 100000000));
+		put8(to + len, (uint32_t)(upper % 100000000));
+		len += 8;
+	}
+	put8(to + len, (uint32_t)(value % 100000000));
+	return len + 8;
 }
 
 /* Writes '-' when value is negative and gives its magnitude. */
@@ -226,7 +299,9 @@ size_t mp_num_put_scaled(char *to, int64_t value, int digits)
 	if (!digits)
 		return len;
 	to[len++] = '.';
-	put_digits(to + len + digits, magnitude % pow10_u64[digits], (unsigned)digits);
+	magnitude %= pow10_u64[digits];
+	for (int i = digits; i-- > 0; magnitude /= 10)
+		to[len + (size_t)i] = (char)('0' + magnitude % 10);
 	return len + (size_t)digits;
 }
 
@@ -234,12 +309,12 @@ size_t mp_num_put_us3(char *to, int64_t ns)
 {
 	uint64_t magnitude;
 	size_t len = put_sign(to, ns, &magnitude);
-	unsigned fraction = (unsigned)(magnitude % 1000);
+	uint32_t fraction = (uint32_t)(magnitude % 1000);
 
 	len += mp_num_put_u64(to + len, magnitude / 1000);
 	to[len] = '.';
 	to[len + 1] = (char)('0' + fraction / 100);
-	memcpy(to + len + 2, &two_digits[fraction % 100 * 2], 2);
+	put2(to + len + 2, fraction % 100);
 	return len + 4;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/num_digits.h"
 #include "base/num_pow10.h"
 
 #include "base/banned.h"
@@ -56,20 +57,15 @@ static inline int floor_log10_pow2(int e)
 #define EXACT_DIGITS \
 	800 /* enough to tell any decimal from a midpoint of two doubles; one more stands for the rest */
 #define EXPONENT_MAX 100000000000000000 /* larger ones are cut to it: no text has as many digits */
-#define BIG_WORDS 48			/* 801 digits, or 54 bits times 5^1126 times 2^51: under 2,800 bits */
+#define BIG_WORDS 48                    /* 801 digits, or 54 bits times 5^1126 times 2^51: under 2,800 bits */
 
 struct number {
-	bool negative, cut;	 /* cut: digits beyond KEPT_DIGITS that are not all 0 */
-	uint64_t digits;	 /* leading digits */
-	int64_t exponent;	 /* of the last digit in `digits` */
-	int64_t first_exponent;	 /* of the first significant digit */
+	bool negative, cut;      /* cut: digits beyond KEPT_DIGITS that are not all 0 */
+	uint64_t digits;         /* leading digits */
+	int64_t exponent;        /* of the last digit in `digits` */
+	int64_t first_exponent;  /* of the first significant digit */
 	const char *first, *end; /* the significant digits in the text, with at most one '.' */
 };
-
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
 
 static const char *skip_digits(const char *at, const char *end)
 {
@@ -94,7 +90,7 @@ static bool scan_exponent(const char *at, const char *end, int64_t *exponent)
 }
 
 /* Takes the significant digits from [first, end); `dot` is where the point is or would be. */
-static void take_digits(struct number *number, const char *first, const char *end, const char *dot)
+static void take_significant(struct number *number, const char *first, const char *end, const char *dot)
 {
 	int kept = 0;
 
@@ -140,7 +136,7 @@ static bool scan_number(const char *text, size_t len, struct number *number)
 	digits_end = at;
 	if (at < end && ((*at != 'e' && *at != 'E') || !scan_exponent(at + 1, end, &exponent)))
 		return false;
-	take_digits(number, whole, digits_end, dot);
+	take_significant(number, whole, digits_end, dot);
 	number->exponent += exponent;
 	number->first_exponent += exponent;
 	return true;
@@ -310,6 +306,22 @@ static uint64_t round_exactly(const struct number *number, uint64_t bits)
 	return bits + (order > 0 || (order == 0 && (bits & 1)));
 }
 
+/* Digits and power of ten are doubles themselves, so one operation rounds once. False = another case. */
+static inline bool parse_small(const struct number *number, double *value)
+{
+	static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+					1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+					1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+	if (number->digits > 1ull << 53 || number->cut || number->exponent < -22 || number->exponent > 22)
+		return false;
+	if (number->exponent < 0)
+		*value = (double)number->digits / powers[-number->exponent];
+	else
+		*value = (double)number->digits * powers[number->exponent];
+	return true;
+}
+
 bool mp_num_parse_double(const char *text, size_t len, double *out)
 {
 	struct number number;
@@ -317,6 +329,10 @@ bool mp_num_parse_double(const char *text, size_t len, double *out)
 
 	if (!scan_number(text, len, &number))
 		return false;
+	if (parse_small(&number, out)) {
+		*out = number.negative ? -*out : *out;
+		return true;
+	}
 	if (number.digits && number.exponent > POW10_LAST)
 		return false;
 	/* Below 10^19 * 10^-343 everything rounds to 0. */
@@ -435,12 +451,35 @@ static size_t put_text(char *to, const char *text, size_t len)
 	return len;
 }
 
+/*
+ * Integers, and values with up to three decimals and 15 digits: a text that short that reads back
+ * as the value is its only one. False = another case.
+ */
+static inline bool put_thousandths(char *to, double value, size_t *len)
+{
+	uint64_t thousandths;
+
+	if (value < 9007199254740992.0 && value == (double)(uint64_t)value) {
+		*len = mp_num_put_u64(to, (uint64_t)value);
+		memcpy(to + *len, ".0", 2);
+		*len += 2;
+		return true;
+	}
+	if (!(value < 1e12))
+		return false;
+	thousandths = (uint64_t)(value * 1000 + 0.5);
+	if ((double)thousandths / 1000 != value)
+		return false;
+	*len = mp_num_put_us_short(to, (int64_t)thousandths);
+	return true;
+}
+
 size_t mp_num_put_double(char *to, double value)
 {
 	uint64_t bits = bits_of_double(value);
 	uint64_t fraction = bits & (HIDDEN_BIT - 1);
 	int biased = (int)(bits >> FRACTION_BITS & 0x7ff);
-	size_t sign = bits >> 63;
+	size_t sign = bits >> 63, len;
 	uint64_t digits;
 	int exponent;
 
@@ -451,11 +490,8 @@ size_t mp_num_put_double(char *to, double value)
 	if (biased == 0x7ff)
 		return sign + put_text(to, "inf", 3);
 	value = double_of_bits(bits << 1 >> 1);
-	if (value < 9007199254740992.0 && value == (double)(uint64_t)value) {
-		size_t len = mp_num_put_u64(to, (uint64_t)value);
-
-		return sign + len + put_text(to + len, ".0", 2);
-	}
+	if (put_thousandths(to, value, &len))
+		return sign + len;
 	if (biased)
 		digits = shortest(fraction | HIDDEN_BIT, biased - EXPONENT_BIAS, !fraction && biased > 1,
 				  &exponent);

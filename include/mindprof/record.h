@@ -10,10 +10,13 @@
  * thread and kind and the counts are written into the data.
  *
  * The library never prints, exits, blocks the caller on input or output, or changes signals,
- * locale or directory. Every function may be called from any thread at any time, also before start
- * and after stop, and (where noted) from a signal handler.
+ * locale, directory or errno. Every function may be called from any thread at any time, also before
+ * start and after stop. Functions that record an event (range, op, mark, counter, flow, memory, queue,
+ * step) may be called from signal handlers; an event whose handler interrupted the recorder itself is
+ * counted as lost.
  *
- * -DMINDPROF_DISABLE removes every macro and inline function below from the program.
+ * -DMINDPROF_DISABLE removes everything below from the program: no code, no data, no library needed.
+ * Arguments are not evaluated then, and mindprof_record_start answers E_UNSUPPORTED.
  */
 #ifndef MINDPROF_RECORD_H
 #define MINDPROF_RECORD_H
@@ -37,39 +40,52 @@ struct mindprof_record_options {
 	const char *output_path; /* NULL: environment MINDPROF_OUTPUT, else "./data" (analysis-current.md section 1) */
 	const char *worker_name; /* NULL: host name */
 	enum mindprof_record_mode mode; /* 0: environment MINDPROF_MODE ("stream", "ring"), else stream */
-	uint64_t memory_bytes;   /* bound of all event buffers; 0: environment MINDPROF_MEMORY (bytes, K, M, G), else 64 MiB */
+	uint64_t memory_bytes;   /* bound of all event buffers; 0: environment MINDPROF_MEMORY (bytes, K, M, G), else
+	                            64 MiB; less than 256 KiB counts as that */
 	int32_t rank;            /* -1 or 0: environment RANK_ID, else 0 */
 	uint32_t flags;          /* MINDPROF_RECORD_* */
 };
-#define MINDPROF_RECORD_FOLLOW_FORK 1u /* a forked child records into a directory of its own */
-
-/*
- * Starts recording. E_STATE when it already runs, E_IO when the directory or its files cannot be
- * made (nothing is left behind then). options may be NULL.
- */
-MINDPROF_API enum mindprof_status mindprof_record_start(const struct mindprof_record_options *options,
-							 struct mindprof_error *error);
-/* Stops, writes what is buffered, closes the files. E_STATE when not recording. */
-MINDPROF_API enum mindprof_status mindprof_record_stop(struct mindprof_error *error);
-/* Writes what the buffers hold now to the files and goes on (ring mode: the flight recorder's dump). */
-MINDPROF_API enum mindprof_status mindprof_record_dump(struct mindprof_error *error);
-/* The same from a signal handler: async-signal-safe, best effort, returns 0 or -1. */
-MINDPROF_API int mindprof_record_dump_from_signal(void);
-/* Copies the rank directory of the current (or last) recording; returns its length, 0 if none. */
-MINDPROF_API size_t mindprof_record_directory(char *buf, size_t size);
+/* A forked child records into a directory of its own, made at its first event (else it does not record).
+ * Environment MINDPROF_FOLLOW_FORK=1 means the same. */
+#define MINDPROF_RECORD_FOLLOW_FORK 1u
 
 struct mindprof_record_stats {
 	size_t size; /* set by the caller */
 	uint64_t events;        /* recorded since start, all threads (approximate while running) */
 	uint64_t dropped;       /* lost since start */
-	uint64_t bytes_written; /* to disk */
+	uint64_t bytes_written; /* to disk, without what only the ring file holds */
 	uint32_t threads;       /* that recorded at least one event */
 	int32_t on;
 };
+
+#ifndef MINDPROF_DISABLE
+
+/*
+ * Starts recording. E_STATE when it already runs, E_IO and its kin when the directory or its files
+ * cannot be made (nothing is left behind then). options may be NULL.
+ */
+MINDPROF_API enum mindprof_status mindprof_record_start(const struct mindprof_record_options *options,
+							 struct mindprof_error *error);
+/*
+ * Stops, writes what is buffered, closes the files. E_STATE when not recording; E_IO when the disk took
+ * not everything (the rest is kept in the ring file, readable like the rest). Threads may record
+ * meanwhile; ranges that are open are listed as such.
+ */
+MINDPROF_API enum mindprof_status mindprof_record_stop(struct mindprof_error *error);
+/* Writes what the buffers hold now to the files and goes on (ring mode: the flight recorder's dump). */
+MINDPROF_API enum mindprof_status mindprof_record_dump(struct mindprof_error *error);
+/* The same from a signal handler: async-signal-safe, never waits, returns 0 or -1. */
+MINDPROF_API int mindprof_record_dump_from_signal(void);
+/* Copies the rank directory of the current (or last) recording; returns its length, 0 if none. */
+MINDPROF_API size_t mindprof_record_directory(char *buf, size_t size);
+
+/* The numbers of the current, else of the last recording. */
 MINDPROF_API void mindprof_record_get_stats(struct mindprof_record_stats *stats);
 
 /* Not 0 while recording. Read through mindprof_record_is_on(). */
 MINDPROF_API extern int mindprof_recording_;
+
+#endif
 
 /* -------------------------------------------------------------- call sites */
 
@@ -96,13 +112,17 @@ struct mindprof_site {
 	uint32_t id;   /* 0 until first use; owned by the library */
 };
 
+#ifndef MINDPROF_DISABLE
 /*
  * Sites for names that are only known at run time: looked up by (kind, name, attributes), made once,
  * owned by the library for the life of the process. Costs a hash look-up under a lock: keep the
- * result. Never NULL (when memory is out, a shared site named "(out of names)").
+ * result. Never NULL: when memory or the bound of a million sites and 64 MiB of text is exhausted, a
+ * shared site named "(out of names)". attributes as in struct mindprof_site; a text that is no JSON
+ * object is kept as {"text": "..."}.
  */
 MINDPROF_API struct mindprof_site *mindprof_site_get(enum mindprof_site_kind kind, const char *name,
 						     const char *attributes);
+#endif
 
 /* An operator: what it is and what it works on. Zero or NULL = not known. */
 struct mindprof_op {
@@ -115,17 +135,22 @@ struct mindprof_op {
 	int64_t stream;     /* -1 = none */
 	double flops;       /* per execution */
 };
+#ifndef MINDPROF_DISABLE
 /* As mindprof_site_get, for an operator. */
 MINDPROF_API struct mindprof_site *mindprof_op_site(const struct mindprof_op *op);
+#endif
 
 /* ------------------------------------------------- functions behind the macros */
 
-/* An open range of this thread; lives on the caller's stack. start_tick 0 = nothing is recorded. */
+/* An open range of this thread; lives on the caller's stack. start_tick 0 = nothing is recorded, or
+ * the range has ended. */
 struct mindprof_range {
 	uint64_t start_tick;
 	uint32_t site_id;
 	uint32_t depth;
 };
+
+#ifndef MINDPROF_DISABLE
 
 MINDPROF_API struct mindprof_range mindprof_range_begin_(struct mindprof_site *site);
 MINDPROF_API void mindprof_range_end_(struct mindprof_range *range);
@@ -145,8 +170,6 @@ MINDPROF_API void mindprof_step_(uint64_t number);
 MINDPROF_API void mindprof_thread_name_(const char *name);
 MINDPROF_API void mindprof_process_name_(const char *name);
 MINDPROF_API void mindprof_metadata_(const char *key, const char *json);
-
-#ifndef MINDPROF_DISABLE
 
 #define MINDPROF_ON_() (__atomic_load_n(&mindprof_recording_, __ATOMIC_RELAXED) != 0)
 #define MINDPROF_LIKELY_OFF_(on) __builtin_expect(!!(on), 0)
@@ -168,7 +191,7 @@ static inline void mindprof_range_end(struct mindprof_range *range)
 	if (MINDPROF_LIKELY_OFF_(range->start_tick))
 		mindprof_range_end_(range);
 }
-/* A stack kept by the library, per thread; a pop without push does nothing. */
+/* A stack kept by the library, per thread, 256 levels; a pop without push does nothing. */
 static inline void mindprof_range_push(struct mindprof_site *site)
 {
 	if (MINDPROF_LIKELY_OFF_(MINDPROF_ON_()))
@@ -262,7 +285,8 @@ static inline void mindprof_step(uint64_t number)
 	if (MINDPROF_LIKELY_OFF_(MINDPROF_ON_()))
 		mindprof_step_(number);
 }
-/* Names shown for the calling thread and the process; kept for recordings that start later, too. */
+/* Names shown for the calling thread and the process, at most 127 bytes; kept for recordings that start
+ * later, too. */
 static inline void mindprof_thread_name(const char *name)
 {
 	mindprof_thread_name_(name);
@@ -271,7 +295,8 @@ static inline void mindprof_process_name(const char *name)
 {
 	mindprof_process_name_(name);
 }
-/* Key and JSON value (text of one valid value) written into the recording. */
+/* Key and JSON value (text of one valid value; other text becomes a string) written into the running
+ * recording, if there is one; the last value of a key counts. */
 static inline void mindprof_metadata(const char *key, const char *json)
 {
 	mindprof_metadata_(key, json);
@@ -292,7 +317,10 @@ static inline void mindprof_metadata(const char *key, const char *json)
 		     *MINDPROF_PASTE_(variable_, _once) = &variable_;                             \
 	     MINDPROF_PASTE_(variable_, _once); MINDPROF_PASTE_(variable_, _once) = NULL)
 
-/* MINDPROF_RANGE("name") { ... }: the block is a range, however it is left (also break and return). */
+/*
+ * MINDPROF_RANGE("name") { ... }: the block is a range, however it is left. It is a loop that runs once, so
+ * break and continue leave the block, not a loop around it.
+ */
 #define MINDPROF_RANGE(name_) MINDPROF_RANGE_NAMED_(MINDPROF_PASTE_(mindprof_range_, __LINE__), name_)
 /* MINDPROF_SCOPE("name"); the rest of the enclosing block is a range. */
 #define MINDPROF_SCOPE(name_)                                                                     \
@@ -306,40 +334,89 @@ static inline void mindprof_metadata(const char *key, const char *json)
 /* A site to keep: struct mindprof_site *s = MINDPROF_SITE(MINDPROF_SITE_QUEUE, "batches"); */
 #define MINDPROF_SITE(kind_, name_) MINDPROF_SITE_(kind_, name_)
 
-#else /* MINDPROF_DISABLE: no code at all */
+#else /* MINDPROF_DISABLE: no code at all; arguments are looked at by the compiler, never evaluated */
 
-static inline int mindprof_record_is_on(void) { return 0; }
-#define mindprof_range_begin(site) ((void)(site), (struct mindprof_range){0, 0, 0})
-#define mindprof_range_end(range) ((void)(range))
-#define mindprof_range_push(site) ((void)(site))
+#define MINDPROF_NOT_(argument) (0 ? (void)(argument) : (void)0)
+
+static inline enum mindprof_status mindprof_no_recording_(struct mindprof_error *error)
+{
+	if (error) {
+		error->status = MINDPROF_E_UNSUPPORTED;
+		error->n_causes = 0;
+	}
+	return MINDPROF_E_UNSUPPORTED;
+}
+static inline struct mindprof_range mindprof_no_range_(void)
+{
+	struct mindprof_range none = {0, 0, 0};
+
+	return none;
+}
+static inline void mindprof_record_get_stats(struct mindprof_record_stats *stats)
+{
+	size_t i;
+
+	for (i = sizeof(stats->size); i < stats->size && i < sizeof(*stats); i++)
+		((char *)stats)[i] = 0;
+}
+static inline size_t mindprof_record_directory(char *buf, size_t size)
+{
+	if (size)
+		buf[0] = '\0';
+	return 0;
+}
+static inline int mindprof_record_is_on(void)
+{
+	return 0;
+}
+static inline void mindprof_range_end(struct mindprof_range *range)
+{
+	(void)range;
+}
+
+#define mindprof_record_start(options, error) (MINDPROF_NOT_(options), mindprof_no_recording_(error))
+#define mindprof_record_stop(error) mindprof_no_recording_(error)
+#define mindprof_record_dump(error) mindprof_no_recording_(error)
+#define mindprof_record_dump_from_signal() (-1)
+#define mindprof_site_get(kind, name, attributes) \
+	(MINDPROF_NOT_(kind), MINDPROF_NOT_(name), MINDPROF_NOT_(attributes), (struct mindprof_site *)NULL)
+#define mindprof_op_site(op) (MINDPROF_NOT_(op), (struct mindprof_site *)NULL)
+#define mindprof_range_begin(site) (MINDPROF_NOT_(site), mindprof_no_range_())
+#define mindprof_range_push(site) MINDPROF_NOT_(site)
 #define mindprof_range_pop() ((void)0)
-#define mindprof_range_start(site) ((void)(site), (uint64_t)0)
-#define mindprof_range_stop(id) ((void)(id))
-#define mindprof_op_begin(site) ((void)(site), (struct mindprof_range){0, 0, 0})
-#define mindprof_op_end(range) ((void)(range))
-#define mindprof_mark(site) ((void)(site))
-#define mindprof_counter(site, value) ((void)(site), (void)(value))
-#define mindprof_flow_begin(site, id) ((void)(site), (void)(id))
-#define mindprof_flow_step(site, id) ((void)(site), (void)(id))
-#define mindprof_flow_end(site, id) ((void)(site), (void)(id))
-#define mindprof_memory_alloc(site, address, bytes) ((void)(site), (void)(address), (void)(bytes))
-#define mindprof_memory_free(site, address, bytes) ((void)(site), (void)(address), (void)(bytes))
+#define mindprof_range_start(site) (MINDPROF_NOT_(site), (uint64_t)0)
+#define mindprof_range_stop(id) MINDPROF_NOT_(id)
+#define mindprof_op_begin(site) (MINDPROF_NOT_(site), mindprof_no_range_())
+#define mindprof_op_end(range) mindprof_range_end(range)
+#define mindprof_mark(site) MINDPROF_NOT_(site)
+#define mindprof_counter(site, value) (MINDPROF_NOT_(site), MINDPROF_NOT_(value))
+#define mindprof_flow_begin(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
+#define mindprof_flow_step(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
+#define mindprof_flow_end(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
+#define mindprof_memory_alloc(site, address, bytes) \
+	(MINDPROF_NOT_(site), MINDPROF_NOT_(address), MINDPROF_NOT_(bytes))
+#define mindprof_memory_free(site, address, bytes) \
+	(MINDPROF_NOT_(site), MINDPROF_NOT_(address), MINDPROF_NOT_(bytes))
 #define mindprof_now() ((uint64_t)0)
 #define mindprof_queue_push(site, wait_began, depth, capacity) \
-	((void)(site), (void)(wait_began), (void)(depth), (void)(capacity))
+	(MINDPROF_NOT_(site), MINDPROF_NOT_(wait_began), MINDPROF_NOT_(depth), MINDPROF_NOT_(capacity))
 #define mindprof_queue_pop(site, wait_began, depth, capacity) \
-	((void)(site), (void)(wait_began), (void)(depth), (void)(capacity))
-#define mindprof_step(number) ((void)(number))
-#define mindprof_thread_name(name) ((void)(name))
-#define mindprof_process_name(name) ((void)(name))
-#define mindprof_metadata(key, json) ((void)(key), (void)(json))
-#define MINDPROF_SITE_(kind_, name_) ((struct mindprof_site *)NULL)
-#define MINDPROF_RANGE(name_) if (1)
+	(MINDPROF_NOT_(site), MINDPROF_NOT_(wait_began), MINDPROF_NOT_(depth), MINDPROF_NOT_(capacity))
+#define mindprof_step(number) MINDPROF_NOT_(number)
+#define mindprof_thread_name(name) MINDPROF_NOT_(name)
+#define mindprof_process_name(name) MINDPROF_NOT_(name)
+#define mindprof_metadata(key, json) (MINDPROF_NOT_(key), MINDPROF_NOT_(json))
+#define MINDPROF_PASTE2_(a, b) a##b
+#define MINDPROF_PASTE_(a, b) MINDPROF_PASTE2_(a, b)
+/* A loop here, too, so that break and continue mean the same. */
+#define MINDPROF_RANGE(name_)                                                                 \
+	for (int MINDPROF_PASTE_(mindprof_once_, __LINE__) = 1;                               \
+	     MINDPROF_PASTE_(mindprof_once_, __LINE__); MINDPROF_PASTE_(mindprof_once_, __LINE__) = 0)
 #define MINDPROF_SCOPE(name_) ((void)0)
 #define MINDPROF_PUSH(name_) ((void)0)
 #define MINDPROF_POP() ((void)0)
 #define MINDPROF_MARK(name_) ((void)0)
-#define MINDPROF_COUNTER(name_, value_) ((void)(value_))
+#define MINDPROF_COUNTER(name_, value_) MINDPROF_NOT_(value_)
 #define MINDPROF_SITE(kind_, name_) ((struct mindprof_site *)NULL)
 
 #endif /* MINDPROF_DISABLE */

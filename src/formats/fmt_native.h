@@ -155,6 +155,8 @@ struct mp_native_clock { /* one calibration point */
 };
 _Static_assert(sizeof(struct mp_native_clock) == 32, "clock entry");
 
+#define MP_NATIVE_THREAD_NONE 0xffffffffu /* in drop entries: all threads for which there was no slot */
+
 struct mp_native_drop {
 	uint32_t thread_index;
 	uint32_t kind; /* enum mp_native_drop_kind */

@@ -18,16 +18,14 @@
 
 #define REASON_BYTES 64
 
-/* Length of text without a UTF-8 sequence that a cut at len left incomplete. */
+/* Length of text without a UTF-8 sequence that a cut at len, which is at least 4, left incomplete. */
 static size_t whole_utf8(const char *text, size_t len)
 {
 	size_t lead = len, want = 1;
 	unsigned char c;
 
-	while (lead > 0 && len - lead < 3 && ((unsigned char)text[lead - 1] & 0xc0) == 0x80)
+	while (len - lead < 3 && ((unsigned char)text[lead - 1] & 0xc0) == 0x80)
 		lead--;
-	if (lead == 0)
-		return len;
 	c = (unsigned char)text[--lead];
 	if (c >= 0xc0)
 		want = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
@@ -42,7 +40,7 @@ static void copy_path(struct mindprof_cause *cause, const char *path)
 	/* The end of a long path says more than its beginning. */
 	if (len > max) {
 		path += len - max;
-		for (len = max; len && ((unsigned char)*path & 0xc0) == 0x80; len--)
+		for (len = max; max - len < 3 && ((unsigned char)*path & 0xc0) == 0x80; len--)
 			path++;
 	}
 	if (len)

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 
-/* A mapped input file. */
+/* A mapped input file. Reading it while somebody shortens it raises SIGBUS, as with every mapping. */
 struct mp_file {
 	const uint8_t *data; /* NULL when size is 0 */
 	size_t size;

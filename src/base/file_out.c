@@ -72,7 +72,9 @@ static mp_status check_final_name(const struct mp_out *out, mp_err *err)
 
 static mp_status open_tmp(struct mp_out *out, mp_err *err)
 {
-	for (int tries = 0; tries < TMP_TRIES; tries++) {
+	int errnum = EEXIST;
+
+	for (int tries = 0; tries < TMP_TRIES && (errnum == EEXIST || errnum == EINTR); tries++) {
 		char *tmp_name = mp_asprintf(".%.*s.%ld.%u.tmp", TMP_NAME_BYTES, out->name, (long)getpid(),
 					     atomic_fetch_add(&tmp_counter, 1));
 
@@ -83,11 +85,10 @@ static mp_status open_tmp(struct mp_out *out, mp_err *err)
 			out->tmp_name = tmp_name;
 			return MINDPROF_OK;
 		}
+		errnum = errno;
 		mp_free(tmp_name);
-		if (errno != EEXIST && errno != EINTR)
-			break;
 	}
-	return mp_err_sys(err, errno, out->path, "cannot write '%s'", out->path);
+	return mp_err_sys(err, errnum, out->path, "cannot write '%s'", out->path);
 }
 
 /* Takes over path. */

@@ -176,50 +176,41 @@ uint32_t mp_crc32c(uint32_t crc, const void *bytes, size_t len)
 
 #endif
 
-/* The slot of the key, or the free slot where it belongs. cap is a power of two with a free slot. */
-static size_t map64_slot(const struct mp_map64 *map, uint64_t key)
+/* The slot of a key that is not 0, or the free slot where it belongs. */
+static struct mp_map64_slot *map64_slot(const struct mp_map64 *map, uint64_t key)
 {
-	size_t slot = (size_t)mp_hash_u64(key) & (map->cap - 1);
+	size_t at = (size_t)mp_hash_u64(key) & (map->cap - 1);
 
-	while (map->used[slot] && map->keys[slot] != key)
-		slot = (slot + 1) & (map->cap - 1);
-	return slot;
+	while (map->slots[at].key && map->slots[at].key != key)
+		at = (at + 1) & (map->cap - 1);
+	return &map->slots[at];
 }
 
 uint64_t *mp_map64_lookup(const struct mp_map64 *map, uint64_t key)
 {
-	size_t slot;
+	struct mp_map64_slot *slot;
 
+	if (!key)
+		return map->len > map->filled ? (uint64_t *)&map->zero_value : NULL;
 	if (!map->cap)
 		return NULL;
 	slot = map64_slot(map, key);
-	return map->used[slot] ? &map->values[slot] : NULL;
+	return slot->key ? &slot->value : NULL;
 }
 
 static bool map64_grow(struct mp_map64 *map)
 {
-	struct mp_map64 grown = {.len = map->len, .cap = map->cap ? map->cap * 2 : 16};
+	struct mp_map64 grown = *map;
 
-	if (grown.cap < map->cap)
+	grown.cap = map->cap ? map->cap * 2 : 16;
+	grown.slots = mp_calloc(grown.cap, sizeof(*grown.slots));
+	if (!grown.slots)
 		return false;
-	grown.keys = mp_realloc_array(NULL, grown.cap, sizeof(*grown.keys));
-	grown.values = mp_realloc_array(NULL, grown.cap, sizeof(*grown.values));
-	grown.used = mp_calloc(grown.cap, 1);
-	if (!grown.keys || !grown.values || !grown.used) {
-		mp_map64_release(&grown);
-		return false;
-	}
 	for (size_t i = 0; i < map->cap; i++) {
-		size_t slot;
-
-		if (!map->used[i])
-			continue;
-		slot = map64_slot(&grown, map->keys[i]);
-		grown.used[slot] = 1;
-		grown.keys[slot] = map->keys[i];
-		grown.values[slot] = map->values[i];
+		if (map->slots[i].key)
+			*map64_slot(&grown, map->slots[i].key) = map->slots[i];
 	}
-	mp_map64_release(map);
+	mp_free(map->slots);
 	*map = grown;
 	return true;
 }
@@ -227,26 +218,26 @@ static bool map64_grow(struct mp_map64 *map)
 bool mp_map64_put(struct mp_map64 *map, uint64_t key, uint64_t value)
 {
 	uint64_t *there = mp_map64_lookup(map, key);
-	size_t slot;
 
 	if (there) {
 		*there = value;
 		return true;
 	}
-	if (map->len >= map->cap - map->cap / 4 && !map64_grow(map))
+	if (!key) {
+		map->zero_value = value;
+		map->len++;
+		return true;
+	}
+	if (map->filled >= map->cap - map->cap / 4 && !map64_grow(map))
 		return false;
-	slot = map64_slot(map, key);
-	map->used[slot] = 1;
-	map->keys[slot] = key;
-	map->values[slot] = value;
+	*map64_slot(map, key) = (struct mp_map64_slot){key, value};
+	map->filled++;
 	map->len++;
 	return true;
 }
 
 void mp_map64_release(struct mp_map64 *map)
 {
-	mp_free(map->keys);
-	mp_free(map->values);
-	mp_free(map->used);
+	mp_free(map->slots);
 	memset(map, 0, sizeof(*map));
 }

@@ -24,11 +24,16 @@ uint32_t mp_crc32c(uint32_t crc, const void *bytes, size_t len);
 /* The same without special instructions; what mp_crc32c falls back to. */
 uint32_t mp_crc32c_table(uint32_t crc, const void *bytes, size_t len);
 
+struct mp_map64_slot {
+	uint64_t key, value; /* key 0 = free */
+};
+
 /* Open addressing; any key is allowed. Zero-initialised is a valid empty map. */
 struct mp_map64 {
-	uint64_t *keys, *values; /* owned */
-	uint8_t *used;           /* owned */
-	size_t len, cap;         /* cap is 0 or a power of two */
+	struct mp_map64_slot *slots; /* owned */
+	size_t len, cap;             /* cap is 0 or a power of two */
+	size_t filled;               /* slots in use: len without key 0 */
+	uint64_t zero_value;         /* of key 0, when len is not filled */
 };
 
 /* Pointer to the value of key, or NULL. Valid until the next put. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -25,10 +26,10 @@ struct loop {
 	mp_pool_fn fn;
 	void *user;
 	size_t n, portion;
-	_Atomic size_t next;	     /* first index that nobody has taken */
+	_Atomic size_t next;         /* first index that nobody has taken */
 	_Atomic size_t failed_index; /* lowest index that failed, SIZE_MAX = none */
-	mp_status failed;	     /* of failed_index; guarded by lock */
-	mp_err *err;		     /* may be NULL; guarded by lock */
+	mp_status failed;            /* of failed_index; guarded by lock */
+	mp_err *err;                 /* may be NULL; guarded by lock */
 	pthread_mutex_t *lock;
 };
 
@@ -144,14 +145,18 @@ static unsigned quota_cores(void)
 
 static unsigned usable_cores(void)
 {
-	unsigned cores = 1, quota = quota_cores();
+	unsigned quota = quota_cores();
 	cpu_set_t set;
+	long cores;
 
+	/* The set is too small for machines of more than 1024 cores. */
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		cores = (unsigned)CPU_COUNT(&set);
+		cores = CPU_COUNT(&set);
+	else
+		cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (quota && quota < cores)
 		cores = quota;
-	return MP_MAX(cores, 1u);
+	return (unsigned)MP_MAX(cores, 1);
 }
 
 /* Starts workers 1 .. threads-1; with fewer threads than asked for the pool is only slower. */

@@ -64,11 +64,8 @@ static inline uint32_t chunk_first(unsigned chunk)
 static uint64_t random_seed(void)
 {
 	const void *bytes = (const void *)getauxval(AT_RANDOM);
-	uint64_t seed = 0;
 
-	if (bytes)
-		memcpy(&seed, bytes, sizeof(seed));
-	return seed;
+	return bytes ? mp_hash_bytes(bytes, 16, 0) : 0;
 }
 
 /* Appends the text under the next id; MP_STR_NONE when memory or ids are exhausted. */

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/file: directories, mapped inputs, outputs by rename; what must be refused; nothing left behind. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -639,6 +646,94 @@ static void slow_pipe(void **state)
 	}
 }
 
+/* The directory was removed after it was opened. */
+static void removed_directory(void **state)
+{
+	struct mp_dir gone, dir;
+	struct mp_out out;
+	mp_err err = {0};
+
+	(void)state;
+	assert_int_equal(mp_dir_make("gone", &gone, NULL), MINDPROF_OK);
+	assert_int_equal(rmdir("gone"), 0);
+	assert_int_equal(mp_out_open_at(&gone, "f", true, &out, &err), MINDPROF_E_NOT_FOUND);
+	assert_string_equal(err.causes[0].text, "cannot write 'gone/f': No such file or directory");
+	assert_int_equal(mp_dir_make_at(&gone, "d", &dir, &err), MINDPROF_E_NOT_FOUND);
+	mp_dir_close(&gone);
+}
+
+static void names_that_are_too_long(void **state)
+{
+	char path[400];
+	struct mp_dir dir;
+	struct mp_file file;
+	struct mp_out out;
+	mp_err err = {0};
+
+	(void)state;
+	memset(path, 'n', sizeof(path));
+	path[300] = '/';
+	path[399] = '\0';
+	assert_int_equal(mp_dir_make(path, &dir, &err), MINDPROF_E_IO);
+	assert_non_null(strstr(err.causes[0].text, ": File name too long"));
+	path[300] = '\0';
+	assert_int_equal(mp_dir_make_at(&top, path, &dir, &err), MINDPROF_E_IO);
+	assert_int_equal(mp_file_open_at(&top, path, &file, &err), MINDPROF_E_IO);
+	assert_int_equal(mp_out_open_at(&top, path, true, &out, &err), MINDPROF_E_IO);
+	assert_int_equal(count_entries(), 0);
+}
+
+/* From here on this process has no renameat2, like an old kernel. */
+static bool forbid_renameat2(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {MP_COUNT(filter), filter};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Exit status of the child: 0 = as it should be, 77 = this kernel has no filters. */
+static int commit_without_renameat2(void)
+{
+	struct mp_out out, late;
+
+	if (!forbid_renameat2())
+		return 77;
+	if (mp_out_open("f", false, &out, NULL) != MINDPROF_OK)
+		return 1;
+	if (mp_out_open("f", false, &late, NULL) != MINDPROF_OK)
+		return 2;
+	mp_out_str(&out, "first");
+	mp_out_str(&late, "second");
+	if (mp_out_commit(&out, NULL) != MINDPROF_OK)
+		return 3;
+	return mp_out_commit(&late, NULL) == MINDPROF_E_EXISTS ? 0 : 4;
+}
+
+static void no_replace_without_renameat2(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0)
+		_exit(commit_without_renameat2());
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_content("f", "first");
+	assert_int_equal(count_entries(), 1);
+}
+
 /* ------------------------------------------------------- allocation failures */
 
 static mp_status directories(void *user)
@@ -735,6 +830,9 @@ int main(void)
 		FILE_TEST(sizes_of_writes),
 		FILE_TEST(full_disk_is_reported_once_with_the_name),
 		FILE_TEST(slow_pipe),
+		FILE_TEST(removed_directory),
+		FILE_TEST(names_that_are_too_long),
+		FILE_TEST(no_replace_without_renameat2),
 		FILE_TEST(allocation_failures),
 	};
 

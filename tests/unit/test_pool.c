@@ -254,6 +254,26 @@ static void concurrent_loops(void **state)
 	mp_pool_free(pool);
 }
 
+/* No address space for the stacks of threads: the pool works with the caller alone. */
+static void works_without_threads(void **state)
+{
+	pthread_attr_t usual, huge;
+	struct mp_pool *pool;
+
+	(void)state;
+	assert_int_equal(pthread_getattr_default_np(&usual), 0);
+	assert_int_equal(pthread_attr_init(&huge), 0);
+	assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
+	assert_int_equal(pthread_setattr_default_np(&huge), 0);
+	pool = new_pool(4);
+	assert_int_equal(pthread_setattr_default_np(&usual), 0);
+	assert_int_equal(mp_pool_threads(pool), 1);
+	check_visits(pool, 1000);
+	mp_pool_free(pool);
+	pthread_attr_destroy(&huge);
+	pthread_attr_destroy(&usual);
+}
+
 static mp_status make_pool(void *user)
 {
 	struct mp_pool *pool;
@@ -280,11 +300,11 @@ static void allocation_failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_index_once),    cmocka_unit_test(no_pool_is_inline),
-		cmocka_unit_test(many_short_loops),    cmocka_unit_test(default_is_the_usable_cores),
-		cmocka_unit_test(lowest_failure_wins), cmocka_unit_test(failure_without_text),
-		cmocka_unit_test(nested_loops),        cmocka_unit_test(concurrent_loops),
-		cmocka_unit_test(allocation_failures),
+		cmocka_unit_test(every_index_once),      cmocka_unit_test(no_pool_is_inline),
+		cmocka_unit_test(many_short_loops),      cmocka_unit_test(default_is_the_usable_cores),
+		cmocka_unit_test(lowest_failure_wins),   cmocka_unit_test(failure_without_text),
+		cmocka_unit_test(nested_loops),          cmocka_unit_test(concurrent_loops),
+		cmocka_unit_test(works_without_threads), cmocka_unit_test(allocation_failures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,9 +30,9 @@ static const struct cli_example examples[] = {
 struct checker {
 	const struct check_options *target;
 	struct mp_json_out *json; /* NULL = text */
-	const char *path;	  /* of the file being checked */
-	bool below;		  /* found in a directory: JSON that is no trace is left out */
-	bool no_trace;		  /* the file is such a one */
+	const char *path;         /* of the file being checked */
+	bool below;               /* found in a directory: JSON that is no trace is left out */
+	bool no_trace;            /* the file is such a one */
 	size_t n_files, n_bad;
 	int code;
 };
@@ -110,7 +110,7 @@ static void check_file(struct checker *checker, const char *path)
 static bool is_checkable(const struct mp_dir_entry *entry)
 {
 	static const char *const suffixes[] = {".json", ".json.gz", ".json.zst",
-					       ".csv",	".csv.gz",  ".csv.zst"};
+					       ".csv",  ".csv.gz",  ".csv.zst"};
 	size_t len = strlen(entry->name), i;
 
 	for (i = 0; entry->is_file && i < MP_COUNT(suffixes); i++) {

@@ -102,7 +102,7 @@ static int print_run(struct mindprof_trace *trace, bool first)
 		cli_progress_end();
 		if (!first || i)
 			putchar('\n');
-		code = cli_print_table(table, 0);
+		code = cli_print_table(table, NULL, NULL, 0);
 	}
 	return code;
 }

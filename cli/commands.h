@@ -21,6 +21,8 @@ void cli_message(const char *fmt, ...) MP_PRINTF(1, 2);
 /* The text of an error and, after a semicolon, what to do about it (NULL = nothing); returns CLI_FAILED. */
 int cli_failed(const struct mindprof_error *error, const char *hint);
 int cli_no_memory(void);
+/* Copies a text of a measured program for people: without control characters, cut to fit. */
+void cli_clean(char *to, size_t size, const char *text, size_t len);
 /* The worse of two exit codes: failed, then wrong usage, then incomplete, then done. */
 int cli_worse(int a, int b);
 
@@ -40,8 +42,9 @@ int cli_list_problems(struct mindprof_trace *trace);
 void cli_progress_end(void);
 
 /* --- results on stdout */
-/* A table for people; returns an exit code. max_rows 0 = all. */
-int cli_print_table(const struct mindprof_table *table, uint64_t max_rows);
+/* A table for people; returns an exit code. columns, order_by: as in struct mindprof_print_options; max_rows 0 = all. */
+int cli_print_table(const struct mindprof_table *table, const char *columns, const char *order_by,
+		    uint64_t max_rows);
 /* Appends the table as one JSON value; false after an explanation. */
 bool cli_json_table(struct mp_json_out *json, const struct mindprof_table *table);
 /* A key with a text; the members "incomplete" and "notes". */

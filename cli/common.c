@@ -90,6 +90,28 @@ int cli_no_memory(void)
 	return CLI_FAILED;
 }
 
+void cli_clean(char *to, size_t size, const char *text, size_t len)
+{
+	size_t at = 0, i, whole = len;
+
+	len = mp_utf8_valid_prefix(text, len);
+	if (len > size - 1) {
+		for (len = size - 4; len && ((unsigned char)text[len] & 0xc0) == 0x80;)
+			len--;
+	}
+	for (i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		/* U+0080 to U+009F are control characters, too */
+		bool high_control = c == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0;
+
+		i += high_control;
+		to[at++] = c < 0x20 || c == 0x7f || high_control ? '?' : text[i];
+	}
+	to[at] = '\0';
+	if (len < whole && at + 4 <= size)
+		memcpy(to + at, "...", 4);
+}
+
 int cli_worse(int a, int b)
 {
 	static const int rank[] = {[CLI_DONE] = 0, [CLI_INCOMPLETE] = 1, [CLI_USAGE] = 2, [CLI_FAILED] = 3};
@@ -101,7 +123,7 @@ int cli_worse(int a, int b)
 
 struct runs {
 	MP_VEC(char *) paths; /* owned */
-	int code;	      /* CLI_DONE, or CLI_FAILED when a path gave none (explained on stderr) */
+	int code;             /* CLI_DONE, or CLI_FAILED when a path gave none (explained on stderr) */
 };
 
 static int add_run(void *user, const char *path)
@@ -191,6 +213,7 @@ static void print_place(const struct mindprof_note *note)
 int cli_list_problems(struct mindprof_trace *trace)
 {
 	struct mindprof_note note;
+	char text[1024];
 	int code = CLI_DONE;
 	size_t i;
 
@@ -202,7 +225,8 @@ int cli_list_problems(struct mindprof_trace *trace)
 			continue;
 		if (code == CLI_DONE)
 			fprintf(stderr, "mindprof: '%s' is incomplete:\n", mindprof_trace_path(trace));
-		fprintf(stderr, "  %s", note.text);
+		cli_clean(text, sizeof(text), note.text, strlen(note.text));
+		fprintf(stderr, "  %s", text);
 		print_place(&note);
 		code = CLI_INCOMPLETE;
 	}
@@ -221,13 +245,20 @@ static unsigned output_width(void)
 	return 100;
 }
 
-int cli_print_table(const struct mindprof_table *table, uint64_t max_rows)
+int cli_print_table(const struct mindprof_table *table, const char *columns, const char *order_by,
+		    uint64_t max_rows)
 {
+	struct mindprof_print_options options = {
+		.size = sizeof(options),
+		.columns = columns,
+		.order_by = order_by,
+		.max_rows = (size_t)max_rows,
+		.width = output_width(),
+	};
 	struct mindprof_text text;
 	struct mindprof_error error = {0};
 
-	if (mindprof_table_print(table, MINDPROF_TABLE_TERMINAL, (size_t)max_rows, output_width(), &text,
-				 &error))
+	if (mindprof_table_print(table, &options, &text, &error))
 		return cli_failed(&error, NULL);
 	cli_progress_end();
 	fwrite(text.data, 1, text.len, stdout);
@@ -237,10 +268,11 @@ int cli_print_table(const struct mindprof_table *table, uint64_t max_rows)
 
 bool cli_json_table(struct mp_json_out *json, const struct mindprof_table *table)
 {
+	struct mindprof_print_options options = {.size = sizeof(options), .format = MINDPROF_TABLE_JSON};
 	struct mindprof_text text;
 	struct mindprof_error error = {0};
 
-	if (mindprof_table_print(table, MINDPROF_TABLE_JSON, 0, 0, &text, &error)) {
+	if (mindprof_table_print(table, &options, &text, &error)) {
 		cli_failed(&error, NULL);
 		return false;
 	}

@@ -305,7 +305,7 @@ static void print_command_completion(const struct cli_command *command)
 		printf("--%s ", command->options[i].name);
 	printf("--help'\n\t\tkind=%s ;;\n", command->complete == CLI_COMPLETE_DIR    ? "-d"
 					    : command->complete == CLI_COMPLETE_FILE ? "-f"
-					    : command->runs_command		     ? "-c"
+					    : command->runs_command                  ? "-c"
 										     : "");
 }
 

@@ -130,7 +130,7 @@ static int bad_choice(const struct cli_command *command, const struct cli_option
 
 	for (i = 0; option->choices[i]; i++)
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s'%s'",
-				       !i			? ""
+				       !i                       ? ""
 				       : option->choices[i + 1] ? ", "
 								: " or ",
 				       option->choices[i]);

@@ -98,17 +98,24 @@ MINDPROF_API int mindprof_table_double(const struct mindprof_table *table, size_
 MINDPROF_API int mindprof_table_text(const struct mindprof_table *table, size_t row, size_t column, const char **text,
 				     size_t *len);
 
-/* A printed form of one table, appended to a growing text that the caller frees with mindprof_text_free. */
+/* A printed form of one table: the text is the caller's, freed with mindprof_text_free. */
 enum mindprof_table_format { MINDPROF_TABLE_TERMINAL, MINDPROF_TABLE_CSV, MINDPROF_TABLE_JSON };
+struct mindprof_print_options {
+	size_t size;
+	enum mindprof_table_format format;
+	const char *columns;  /* keys of the columns to print, "name,count,total_ns"; NULL = all */
+	const char *order_by; /* key of a column to sort by, largest first; NULL = as it is */
+	size_t max_rows;      /* TERMINAL only: 0 = all */
+	unsigned width;       /* TERMINAL only: columns of the terminal, 0 = 100 */
+};
 struct mindprof_text {
 	char *data; /* NUL-terminated; NULL when empty */
 	size_t len;
 };
-/* max_rows and width are used by TERMINAL only (0 = all, 0 = 100 columns). */
+/* E_ARGUMENT when there is no such column. */
 MINDPROF_API enum mindprof_status mindprof_table_print(const struct mindprof_table *table,
-						       enum mindprof_table_format format, size_t max_rows,
-						       unsigned width, struct mindprof_text *text,
-						       struct mindprof_error *error);
+						       const struct mindprof_print_options *options,
+						       struct mindprof_text *text, struct mindprof_error *error);
 MINDPROF_API void mindprof_text_free(struct mindprof_text *text);
 
 /* ------------------------------------------------------------------- notes */

@@ -279,7 +279,7 @@ int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindp
 		return 0;
 	row = mp_table_row(table, index);
 	*out = (struct mindprof_note){
-		.severity = row[NOTE_SEVERITY].s.text[0] == 'i'	  ? MINDPROF_INFO
+		.severity = row[NOTE_SEVERITY].s.text[0] == 'i'   ? MINDPROF_INFO
 			    : row[NOTE_SEVERITY].s.text[0] == 'w' ? MINDPROF_WARNING
 								  : MINDPROF_PROBLEM,
 		.code = row[NOTE_CODE].s.text,
@@ -354,8 +354,8 @@ static bool add_span(struct mp_table *table, const struct mp_store *store)
 static bool add_events(struct mp_table *table, const struct mp_store *store)
 {
 	static const char *const keys[MP_KINDS] = {
-		"events.range",	 "events.mark",	 "events.counter", "events.flow",
-		"events.memory", "events.queue", "events.step",	   "events.memory_total",
+		"events.range",  "events.mark",  "events.counter", "events.flow",
+		"events.memory", "events.queue", "events.step",    "events.memory_total",
 	};
 	uint64_t total = 0;
 	unsigned kind;
@@ -395,6 +395,21 @@ static bool add_ranks(struct mp_table *table, const struct mp_store *store)
 	return good;
 }
 
+/* What the readers call it, as "MindProf recording, Chrome trace". */
+static bool add_content(struct mp_table *table, const struct mindprof_trace *trace)
+{
+	struct mp_buf text;
+	bool good;
+	size_t i;
+
+	mp_buf_init(&text, 4096);
+	for (i = 0; i < trace->n_sources; i++)
+		mp_buf_printf(&text, "%s%s", i ? ", " : "", trace->sources[i].reader->title);
+	good = !text.failed && (!text.len || add_fact(table, "content", mp_buf_str(&text), text.len));
+	mp_buf_release(&text);
+	return good;
+}
+
 static bool fill_facts(struct mindprof_trace *trace, const struct mp_store *store)
 {
 	struct mp_table *table = own_table(trace, &api_facts_shape);
@@ -402,8 +417,8 @@ static bool fill_facts(struct mindprof_trace *trace, const struct mp_store *stor
 
 	for (i = 0; i < mp_store_n_tracks(store); i++)
 		n_threads += mp_store_get_track(store, (uint32_t)i).kind == MP_TRACK_THREAD;
-	if (!add_fact(table, "path", trace->path, strlen(trace->path)) || !add_span(table, store) ||
-	    !add_events(table, store) || !add_ranks(table, store) ||
+	if (!add_fact(table, "path", trace->path, strlen(trace->path)) || !add_content(table, trace) ||
+	    !add_span(table, store) || !add_events(table, store) || !add_ranks(table, store) ||
 	    !add_number(table, "processes", mp_store_n_processes(store)) ||
 	    !add_number(table, "threads", n_threads))
 		return false;
@@ -427,6 +442,8 @@ mp_status api_make_descriptions(struct mindprof_trace *trace, struct mp_store *s
 	size_t i;
 
 	note_contents(trace, store);
+	if (trace->described)
+		return MINDPROF_OK;
 	good = fill_sources(trace) && fill_facts(trace, store) && fill_notes(trace, store);
 	for (i = 0; i < MP_COUNT(shapes); i++) {
 		size_t index = api_find_table(shapes[i]->name);

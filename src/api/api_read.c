@@ -75,7 +75,7 @@ mp_status api_load(struct mindprof_trace *trace, mp_err *err)
 	status = api_read_sources(trace, trace->pool, store, err);
 	if (!status)
 		status = mp_store_sort(store, trace->pool, err);
-	if (!status && !trace->described)
+	if (!status)
 		status = api_make_descriptions(trace, store, err);
 	if (status)
 		mp_store_free(store);

@@ -69,7 +69,7 @@ mp_status api_describe(struct mindprof_trace *trace, mp_err *err);
 
 /* --- api_describe.c: the tables that the API makes itself */
 extern const struct mp_table_shape api_sources_shape, api_facts_shape, api_notes_shape;
-/* From a store that was read once; first notes in it what the run holds that nothing reads. */
+/* Notes in a store that was read once what the run holds that nothing reads; makes the tables the first time. */
 mp_status api_make_descriptions(struct mindprof_trace *trace, struct mp_store *store, mp_err *err);
 
 /* --- api_contents.c: what a run directory holds */

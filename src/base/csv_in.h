@@ -19,7 +19,7 @@ struct mp_csv {
 	const char *begin, *at, *end;
 	struct mp_csv_field *fields; /* owned; of the current row */
 	size_t n_fields, cap_fields;
-	struct mp_buf buf;   /* owned; unquoted texts of the current row */
+	struct mp_buf buf;    /* owned; unquoted texts of the current row */
 	uint64_t row;         /* number of the current row, from 1; empty lines do not count */
 	int64_t row_offset;   /* byte where the current row begins */
 	const char *err_text; /* after a fault, constant; NULL otherwise */

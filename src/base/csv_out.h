@@ -8,7 +8,7 @@
 struct mp_csv_out {
 	struct mp_buf *buf; /* borrowed; flush it between rows only */
 	size_t n_in_row;
-	size_t row_len;     /* bytes of the fields of the row so far, without commas */
+	size_t row_len; /* bytes of the fields of the row so far, without commas */
 };
 
 void mp_csv_out_init(struct mp_csv_out *csv, struct mp_buf *buf);

@@ -20,11 +20,11 @@
 /* What may come next. The order of the two AFTER states is used: IN_OBJECT = IN_ARRAY + 1. */
 enum expect {
 	EXPECT_VALUE,
-	EXPECT_VALUE_OR_END,	/* after '[' */
-	EXPECT_KEY_OR_END,	/* after '{' */
-	EXPECT_AFTER_IN_ARRAY,	/* ',' or ']' */
+	EXPECT_VALUE_OR_END,    /* after '[' */
+	EXPECT_KEY_OR_END,      /* after '{' */
+	EXPECT_AFTER_IN_ARRAY,  /* ',' or ']' */
 	EXPECT_AFTER_IN_OBJECT, /* ',' or '}' */
-	EXPECT_NOTHING,		/* after the outermost value */
+	EXPECT_NOTHING,         /* after the outermost value */
 	EXPECT_FAILED,
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strict checks of files, ours and other tools', for `mindprof check`: every fault with its place.
- * A check reads one memory range, uses memory bounded by its size, and delivers its faults at the
- * end in the order of the file.
+ * A check reads one memory range, uses memory bounded by a small multiple of its size, and delivers
+ * its faults at the end in the order of the file.
  */
 #ifndef MP_CHECKS_H
 #define MP_CHECKS_H
 
 #include "base/err.h"
+#include "base/vec.h"
 
 struct mp_check_fault {
 	const char *code; /* constant word of the kind, see the lists below */
@@ -61,7 +62,34 @@ mp_status mp_check_json_trace(const void *data, size_t size, const struct mp_che
  */
 mp_status mp_check_csv(const void *data, size_t size, const struct mp_check *check, uint64_t *n_faults, mp_err *err);
 
-/* One of the above, by the first byte that is not white space; E_UNSUPPORTED for binary data. */
+/* A trace when the first byte that is not white space is '[' or '{', else CSV; E_UNSUPPORTED for empty and binary data. */
 mp_status mp_check_any(const void *data, size_t size, const struct mp_check *check, uint64_t *n_faults, mp_err *err);
+
+/* --- for the files of this room: the faults of one run (ck_faults.c) */
+
+#define MP_CHECK_CODES 32
+
+struct mp_found {
+	const char *code; /* constant */
+	int64_t offset;
+	char text[120];
+};
+
+struct mp_faults {
+	const struct mp_check *check; /* borrowed */
+	MP_VEC(struct mp_found) found; /* the ones to be delivered */
+	struct {
+		const char *code; /* constant */
+		size_t n;
+	} codes[MP_CHECK_CODES];
+	uint64_t n;
+	bool no_memory; /* sticks */
+};
+
+void mp_faults_init(struct mp_faults *faults, const struct mp_check *check);
+/* Counts the fault and keeps it unless a limit was reached. */
+void mp_faults_add(struct mp_faults *faults, const char *code, int64_t offset, const char *fmt, ...) MP_PRINTF(4, 5);
+/* Delivers in the order of offsets, with lines and columns, and releases. E_NOMEM when memory was out at any time. */
+mp_status mp_faults_finish(struct mp_faults *faults, const void *data, uint64_t *n_faults, mp_err *err);
 
 #endif

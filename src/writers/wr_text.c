@@ -23,13 +23,13 @@
 struct layout {
 	const struct mp_table *table;
 	size_t n_rows, n_columns; /* shown */
-	unsigned *natural;	  /* owned; widths that would shorten nothing */
-	unsigned *widths;	  /* inside natural's block */
+	unsigned *natural;        /* owned; widths that would shorten nothing */
+	unsigned *widths;         /* inside natural's block */
 	size_t bar_column;
-	unsigned bar_width;	  /* 0 = none */
-	double bar_full;	  /* share that fills the bar */
+	unsigned bar_width;       /* 0 = none */
+	double bar_full;          /* share that fills the bar */
 	struct mp_buf cell, line; /* owned */
-	mp_status failed;	  /* of any cell */
+	mp_status failed;         /* of any cell */
 };
 
 /* --- texts */
@@ -53,13 +53,13 @@ static bool in_ranges(uint32_t code, const struct code_range *ranges, size_t n)
 static unsigned char_width(uint32_t code)
 {
 	static const struct code_range none[] = {
-		{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},	{0x0610, 0x061a}, {0x064b, 0x065f},
-		{0x0e31, 0x0e31}, {0x0e34, 0x0e3a}, {0x1ab0, 0x1aff},	{0x1dc0, 0x1dff}, {0x20d0, 0x20ff},
+		{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},   {0x0610, 0x061a}, {0x064b, 0x065f},
+		{0x0e31, 0x0e31}, {0x0e34, 0x0e3a}, {0x1ab0, 0x1aff},   {0x1dc0, 0x1dff}, {0x20d0, 0x20ff},
 		{0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef},
 	};
 	static const struct code_range two[] = {
-		{0x1100, 0x115f},   {0x2e80, 0x303e},	{0x3041, 0x4dbf},   {0x4e00, 0xa4cf},
-		{0xac00, 0xd7a3},   {0xf900, 0xfaff},	{0xfe30, 0xfe6f},   {0xff00, 0xff60},
+		{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x4dbf},   {0x4e00, 0xa4cf},
+		{0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
 		{0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
 		{0x1fa70, 0x1faff}, {0x20000, 0x3fffd},
 	};

@@ -200,7 +200,7 @@ static mp_status sweep_and_fill(struct sweep *sweep, struct mp_table *out, mp_er
 		MP_TRY(visit(sweep, &event, err));
 	}
 	mp_store_time_range(sweep->store, &begin_ns, &end_ns);
-	wall_ns = (double)end_ns - (double)begin_ns;
+	wall_ns = (double)mp_sub_sat(end_ns, begin_ns);
 	for (size_t i = 0; i < sweep->queues.len; i++) {
 		const struct queue *queue = &sweep->queues.at[i];
 

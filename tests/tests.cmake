@@ -4,6 +4,10 @@
 #   others           executable scripts tests/*/*_test.{sh,py}; argument: the build folder; exit 77 = skipped
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
+# Expected values are written as plain numbers. (A library of its own, so that it comes after mp_flags.)
+add_library(mp_test_flags INTERFACE)
+target_compile_options(mp_test_flags INTERFACE -Wno-conversion)
+
 # Code that several threads use at once: these tests also run under the thread sanitizer (target thread_tests).
 set(THREAD_TESTS "^test_(rec|api_record|pool|strtab|st_)")
 add_custom_target(thread_tests)
@@ -16,8 +20,7 @@ foreach(source IN LISTS c_tests)
   add_executable(${name} ${source})
   target_compile_definitions(${name} PRIVATE MP_SOURCE_DIR="${CMAKE_SOURCE_DIR}" MP_BUILD_DIR="${CMAKE_BINARY_DIR}")
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_options(${name} PRIVATE -Wno-conversion)
-  target_link_libraries(${name} PRIVATE mp_flags PkgConfig::CMOCKA ${ROOM_LIBS} Threads::Threads m)
+  target_link_libraries(${name} PRIVATE mp_flags mp_test_flags PkgConfig::CMOCKA ${ROOM_LIBS} Threads::Threads m)
   add_test(NAME ${folder}/${name} COMMAND ${name})
   set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder})
   if(name MATCHES "${THREAD_TESTS}")

@@ -216,66 +216,81 @@ static int run_and_wait(char **command, bool json, bool *ran)
 
 /* ----------------------------------------------------------------- results */
 
-struct recordings {
-	struct mp_file file; /* lines "<pid> <directory>" that the library wrote */
-	const char *at, *end;
+/* One line of the status file: "<pid> <directory>" or "<pid> error: <text>". Borrowed from the file. */
+struct status_line {
+	const char *pid, *text;
+	int pid_len, text_len;
+	bool failed;
 };
 
-/* The next complete line; cut ones and others are passed over. */
-static bool next_recording(struct recordings *recordings, size_t *pid_len, const char **path,
-			   size_t *path_len, const char **line)
-{
-	while (recordings->at < recordings->end) {
-		const char *begin = recordings->at;
-		const char *newline = memchr(begin, '\n', (size_t)(recordings->end - begin));
-		const char *stop = newline ? newline : recordings->end;
-		const char *blank = memchr(begin, ' ', (size_t)(stop - begin));
+#define FAILED_PREFIX "error: "
 
-		recordings->at = newline ? newline + 1 : recordings->end;
-		if (!newline || !blank || blank + 1 == stop ||
-		    strspn(begin, "0123456789") != (size_t)(blank - begin))
-			continue;
-		*line = begin;
-		*pid_len = (size_t)(blank - begin);
-		*path = blank + 1;
-		*path_len = (size_t)(stop - blank - 1);
-		return true;
-	}
-	return false;
+/* Takes the line at *at; false for a cut one and others than ours. */
+static bool parse_line(const char **at, const char *end, struct status_line *out)
+{
+	const char *begin = *at;
+	const char *newline = memchr(begin, '\n', (size_t)(end - begin));
+	const char *stop = newline ? newline : end;
+	const char *blank = memchr(begin, ' ', (size_t)(stop - begin));
+
+	*at = newline ? newline + 1 : end;
+	if (!newline || !blank || blank + 1 == stop || strspn(begin, "0123456789") != (size_t)(blank - begin))
+		return false;
+	*out = (struct status_line){.pid = begin, .pid_len = (int)(blank - begin), .text = blank + 1};
+	out->failed = !strncmp(out->text, FAILED_PREFIX, strlen(FAILED_PREFIX));
+	if (out->failed)
+		out->text += strlen(FAILED_PREFIX);
+	out->text_len = (int)(stop - out->text);
+	return true;
 }
 
-static size_t print_recordings(struct recordings *recordings, struct mp_json_out *json)
+static void print_line(const struct status_line *line, struct mp_json_out *json)
 {
-	const char *line, *path;
-	size_t pid_len, path_len, n = 0;
-
-	while (next_recording(recordings, &pid_len, &path, &path_len, &line)) {
-		n++;
-		if (!json) {
-			printf("%.*s\n", (int)path_len, path);
-			continue;
-		}
+	if (json) {
 		mp_json_out_object(json);
 		mp_json_out_key(json, "pid");
-		mp_json_out_raw(json, line, pid_len);
-		mp_json_out_key(json, "path");
-		mp_json_out_str(json, path, path_len);
+		mp_json_out_raw(json, line->pid, (size_t)line->pid_len);
+		mp_json_out_key(json, line->failed ? "error" : "path");
+		mp_json_out_str(json, line->text, (size_t)line->text_len);
 		mp_json_out_object_end(json);
+	} else if (!line->failed) {
+		printf("%.*s\n", line->text_len, line->text);
 	}
-	return n;
+	if (line->failed)
+		cli_message("process %.*s was not recorded: %.*s", line->pid_len, line->pid, line->text_len,
+			    line->text);
+}
+
+/* CLI_INCOMPLETE when a process, or everything, was not recorded. */
+static int print_lines(const struct mp_file *file, struct mp_json_out *json)
+{
+	const char *at = (const char *)file->data, *end = at ? at + file->size : NULL;
+	struct status_line line;
+	int code = CLI_DONE;
+	size_t n = 0;
+
+	while (at < end) {
+		if (!parse_line(&at, end, &line))
+			continue;
+		print_line(&line, json);
+		n++;
+		if (line.failed)
+			code = CLI_INCOMPLETE;
+	}
+	if (n)
+		return code;
+	cli_message("no recording was made: does the program load libraries of its environment? (static and "
+		    "set-user-id ones do not)");
+	return CLI_INCOMPLETE;
 }
 
 static int print_results(const char *status_file, int status, bool as_json)
 {
-	struct recordings recordings = {0};
+	struct mp_file file = {0};
 	struct mp_json_out json;
 	struct mp_buf buf;
-	size_t n = 0;
+	int code;
 
-	if (!mp_file_open(status_file, &recordings.file, NULL)) {
-		recordings.at = (const char *)recordings.file.data;
-		recordings.end = recordings.at + recordings.file.size;
-	}
 	mp_buf_init(&buf, SIZE_MAX);
 	mp_json_out_init(&json, &buf, 0);
 	mp_json_out_object(&json);
@@ -283,19 +298,16 @@ static int print_results(const char *status_file, int status, bool as_json)
 	mp_json_out_i64(&json, status);
 	mp_json_out_key(&json, "recordings");
 	mp_json_out_array(&json);
-	if (recordings.at)
-		n = print_recordings(&recordings, as_json ? &json : NULL);
+	/* A file that cannot be read is left empty: nothing was recorded. */
+	mp_file_open(status_file, &file, NULL);
+	code = print_lines(&file, as_json ? &json : NULL);
+	mp_file_close(&file);
 	mp_json_out_array_end(&json);
 	mp_json_out_object_end(&json);
-	mp_file_close(&recordings.file);
-	if (!n)
-		cli_message("no recording was made: does the program load libraries of its environment "
-			    "(static and "
-			    "set-user-id ones do not), and may it write to the output directory?");
 	if (as_json)
-		return cli_print_json(&buf, n ? CLI_DONE : CLI_INCOMPLETE);
+		return cli_print_json(&buf, code);
 	mp_buf_release(&buf);
-	return n ? CLI_DONE : CLI_INCOMPLETE;
+	return code;
 }
 
 /* --------------------------------------------------------------------- all */

@@ -578,7 +578,8 @@ static bool whole_life(void)
 	ok &= mp_store_detail(store, &(struct mp_detail){.type = 1, .stream = -1}) != UINT32_MAX;
 	mp_store_set_fact(store, "mode", "stream", 6);
 	mp_store_note(store, MP_WARNING, "code", "path", 1, "text");
-	ok &= mp_store_fact(store, "mode").len == 6 && mp_store_n_notes(store) == 1;
+	ok &= mp_store_fact(store, "mode").len == 6;
+	ok &= strcmp(mp_store_text(store, mp_store_get_note(store, 0).code).text, "code") == 0;
 	ok &= mp_appender_new(store, &appender, NULL) == MINDPROF_OK;
 	for (int64_t i = 0; ok && i < 1000; i++) {
 		event.ts_ns = i * 7919 % 1000; /* not in order: sorting has to work */
@@ -605,7 +606,7 @@ static void every_allocation_may_fail(void **state)
 		mp_mem_fail_after(UINT64_MAX);
 		n++;
 	} while (!ok);
-	assert_true(n > 20);
+	assert_true(n > 30);
 }
 
 int main(void)

@@ -218,6 +218,12 @@ static void add_grouped(struct mp_buf *buf, int64_t value)
 	}
 }
 
+/* Half away from zero; |value| < 9.2e18. (llround would need libm.) */
+static int64_t nearest(double value)
+{
+	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
+}
+
 static void add_plain_double(struct mp_buf *buf, double value)
 {
 	double size = fabs(value);
@@ -228,7 +234,7 @@ static void add_plain_double(struct mp_buf *buf, double value)
 	if (size != 0 && (size < 0.001 || size >= 1e15))
 		mp_buf_add(buf, text, mp_num_put_double(text, value));
 	else
-		mp_buf_add(buf, text, mp_num_put_scaled(text, llround(value * powers[decimals]), decimals));
+		mp_buf_add(buf, text, mp_num_put_scaled(text, nearest(value * powers[decimals]), decimals));
 }
 
 static void add_share(struct mp_buf *buf, double share)
@@ -240,7 +246,7 @@ static void add_share(struct mp_buf *buf, double share)
 	else if (share > 0 && share < 0.0005)
 		mp_buf_add_str(buf, "<0.1");
 	else
-		mp_buf_add(buf, text, mp_num_put_scaled(text, llround(share * 1000), 1));
+		mp_buf_add(buf, text, mp_num_put_scaled(text, nearest(share * 1000), 1));
 	mp_buf_add_str(buf, " %");
 }
 
@@ -291,7 +297,7 @@ static void add_double(struct mp_buf *buf, double value, enum mp_unit unit)
 	else if (unit == MP_UNIT_NONE || unit == MP_UNIT_COUNT || fabs(value) >= 9e18)
 		add_plain_double(buf, value);
 	else
-		add_int(buf, llround(value), unit);
+		add_int(buf, nearest(value), unit);
 }
 
 /* --- cells and lines */
@@ -376,7 +382,7 @@ static double share_of(const struct layout *layout, size_t row)
 static void add_bar(struct layout *layout, size_t row)
 {
 	double share = share_of(layout, row) / layout->bar_full;
-	unsigned eighths = (unsigned)lround(share * 8 * layout->bar_width);
+	unsigned eighths = (unsigned)nearest(share * 8 * layout->bar_width);
 	char block[4];
 
 	if (share > 0 && eighths == 0)

@@ -110,4 +110,4 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return MINDPROF_OK;
 }
 
-const struct mp_analysis mp_an_gaps = {&shape, MP_NEEDS(RANGE), run};
+const struct mp_analysis mp_analysis_gaps = {&shape, MP_NEEDS(RANGE), run};

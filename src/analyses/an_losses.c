@@ -58,4 +58,4 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return MINDPROF_OK;
 }
 
-const struct mp_analysis mp_an_losses = {&shape, 0, run};
+const struct mp_analysis mp_analysis_losses = {&shape, 0, run};

@@ -83,4 +83,5 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return mp_table_sort(out, (size_t)mp_table_find_column(&shape, "peak_bytes"), true, err);
 }
 
-const struct mp_analysis mp_an_memory = {&shape, MP_NEEDS(MEMORY) | MP_NEEDS(STEP) | MP_NEEDS(RANGE), run};
+const struct mp_analysis mp_analysis_memory = {&shape, MP_NEEDS(MEMORY) | MP_NEEDS(STEP) | MP_NEEDS(RANGE),
+					       run};

@@ -114,5 +114,5 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return status;
 }
 
-const struct mp_analysis mp_an_memory_curve = {
+const struct mp_analysis mp_analysis_memory_curve = {
 	&shape, MP_NEEDS(MEMORY) | MP_NEEDS(MEMORY_TOTAL) | MP_NEEDS(STEP) | MP_NEEDS(RANGE), run};

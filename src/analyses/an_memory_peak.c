@@ -125,5 +125,5 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return MINDPROF_OK;
 }
 
-const struct mp_analysis mp_an_memory_peak = {
+const struct mp_analysis mp_analysis_memory_peak = {
 	&shape, MP_NEEDS(MEMORY) | MP_NEEDS(MEMORY_TOTAL) | MP_NEEDS(STEP) | MP_NEEDS(RANGE), run};

@@ -55,4 +55,4 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return mp_table_sort(out, (size_t)mp_table_find_column(&shape, "total_ns"), true, err);
 }
 
-const struct mp_analysis mp_an_operators = {&shape, MP_NEEDS(RANGE), run};
+const struct mp_analysis mp_analysis_operators = {&shape, MP_NEEDS(RANGE), run};

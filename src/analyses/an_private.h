@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the analyses share: sums that cannot overflow, texts of rows, the analyses themselves. */
+/* What the analyses share: sums that cannot overflow, texts of rows. */
 #ifndef MP_AN_PRIVATE_H
 #define MP_AN_PRIVATE_H
 
 #include "analyses/analyses.h"
 #include "base/hash.h"
-
-extern const struct mp_analysis mp_an_steps, mp_an_operators, mp_an_operator_types, mp_an_ranges, mp_an_waiting,
-	mp_an_gaps, mp_an_memory_peak, mp_an_memory, mp_an_memory_curve, mp_an_losses;
 
 #define MP_NEEDS(kind) (1u << MP_KIND_##kind)
 

@@ -342,5 +342,5 @@ static mp_status run_steps(const struct mp_store *store, struct mp_pool *pool, s
 	return status;
 }
 
-const struct mp_analysis mp_an_steps = {&shape, MP_NEEDS(RANGE) | MP_NEEDS(QUEUE) | MP_NEEDS(STEP),
-					run_steps};
+const struct mp_analysis mp_analysis_steps = {&shape, MP_NEEDS(RANGE) | MP_NEEDS(QUEUE) | MP_NEEDS(STEP),
+					      run_steps};

@@ -233,4 +233,4 @@ static mp_status run(const struct mp_store *store, struct mp_pool *pool, struct 
 	return status;
 }
 
-const struct mp_analysis mp_an_waiting = {&shape, MP_NEEDS(QUEUE), run};
+const struct mp_analysis mp_analysis_waiting = {&shape, MP_NEEDS(QUEUE), run};

@@ -38,10 +38,10 @@ struct sorter {
 	const struct mp_block *const *blocks;
 	struct mp_ref *refs; /* in order of appending at first */
 	uint32_t n;
-	bool nested;		     /* ranges: the end counts, too */
-	bool equal_reversed;	     /* of equal events the later one comes first */
-	struct mp_ref *from;	     /* owned: copy of refs */
-	uint32_t *next;		     /* owned: lists of the pieces */
+	bool nested;                 /* ranges: the end counts, too */
+	bool equal_reversed;         /* of equal events the later one comes first */
+	struct mp_ref *from;         /* owned: copy of refs */
+	uint32_t *next;              /* owned: lists of the pieces */
 	MP_VEC(struct piece) pieces; /* of the current run */
 	MP_VEC(uint32_t) run_ends;   /* where each finished run ends in refs */
 };

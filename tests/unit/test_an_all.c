@@ -4,8 +4,9 @@
 
 static void list_and_shapes(void **state)
 {
-	static const char *order[] = {"steps", "operators", "operator_types", "ranges", "waiting", "gaps", "memory_peak",
-				      "memory", "memory_curve", "losses", NULL};
+	static const char *order[] = {"steps", "operators",   "operator_types", "ranges",       "waiting",
+				      "gaps",  "memory_peak", "memory",         "memory_curve", "losses",
+				      NULL};
 
 	(void)state;
 	for (size_t i = 0; order[i] || mp_analyses[i]; i++) {
@@ -23,7 +24,8 @@ static void list_and_shapes(void **state)
 			assert_true(len && column->title[0] && column->text[0]);
 			assert_int_equal(mp_table_find_column(shape, column->key), c);
 			/* The unit stands at the end of the key. */
-			assert_int_equal(column->unit == MP_UNIT_NS, len > 3 && !strcmp(column->key + len - 3, "_ns"));
+			assert_int_equal(column->unit == MP_UNIT_NS,
+					 len > 3 && !strcmp(column->key + len - 3, "_ns"));
 			assert_int_equal(column->unit == MP_UNIT_BYTES,
 					 len > 6 && !strcmp(column->key + len - 6, "_bytes"));
 		}
@@ -67,7 +69,8 @@ static void hostile_values(void **state)
 	for (size_t i = 0; mp_analyses[i]; i++) {
 		const struct mp_table *table = timeline_run(&t, mp_analyses[i]->shape->name);
 
-		/* One range lasts from the begin of time to its end, so there are no gaps; nothing was noted. */
+		/* One range lasts from the begin of time to its end, so there are no gaps; nothing was noted.
+		 */
 		assert_true(table->n_rows > 0 || strcmp(table->shape->name, "losses") == 0 ||
 			    strcmp(table->shape->name, "gaps") == 0);
 		for (size_t row = 0; row < table->n_rows; row++) {

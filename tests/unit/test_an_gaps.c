@@ -14,8 +14,10 @@ static void between_ranges(void **state)
 {
 	struct timeline t = timeline_new();
 	uint32_t main_thread = timeline_thread(&t, 1, 1, "main");
-	uint32_t stream = mp_store_track(t.store, &(struct mp_track){.tid = 8, .stream = 3, .kind = MP_TRACK_STREAM});
-	uint32_t async = mp_store_track(t.store, &(struct mp_track){.tid = 9, .stream = -1, .kind = MP_TRACK_ASYNC});
+	uint32_t stream =
+		mp_store_track(t.store, &(struct mp_track){.tid = 8, .stream = 3, .kind = MP_TRACK_STREAM});
+	uint32_t async =
+		mp_store_track(t.store, &(struct mp_track){.tid = 9, .stream = -1, .kind = MP_TRACK_ASYNC});
 	const struct mp_table *table;
 
 	(void)state;

@@ -39,7 +39,8 @@ static void owners(void **state)
 	const struct mp_table *table = timeline_run(&t, "memory");
 
 	(void)state;
-	/* allocations releases unknown replaced allocated live peak; one known end of a step: no comparison */
+	/* allocations releases unknown replaced allocated live peak; one known end of a step: no comparison
+	 */
 	assert_int_equal(table->n_rows, 2);
 	assert_row(table, 0, "p1|weights|2|0|0|0|160|160|100|-|-");
 	assert_row(table, 1, "p1|cache|3|2|2|1|120|0|80|-|-");
@@ -140,12 +141,12 @@ static void reports_of_pools(void **state)
 	const struct mp_table *table;
 
 	(void)state;
-	timeline_add(&t, MP_KIND_MEMORY_TOTAL, (struct mp_event){.ts_ns = 0, .a = 10, .b = 100, .c = 5, .track = track},
-		     "CPU");
-	timeline_add(&t, MP_KIND_MEMORY_TOTAL, (struct mp_event){.ts_ns = 5, .a = 7, .b = 50, .c = 7, .track = track},
-		     "GPU");
-	timeline_add(&t, MP_KIND_MEMORY_TOTAL, (struct mp_event){.ts_ns = 9, .a = 4, .b = 100, .c = 1, .track = track},
-		     "CPU");
+	timeline_add(&t, MP_KIND_MEMORY_TOTAL,
+		     (struct mp_event){.ts_ns = 0, .a = 10, .b = 100, .c = 5, .track = track}, "CPU");
+	timeline_add(&t, MP_KIND_MEMORY_TOTAL,
+		     (struct mp_event){.ts_ns = 5, .a = 7, .b = 50, .c = 7, .track = track}, "GPU");
+	timeline_add(&t, MP_KIND_MEMORY_TOTAL,
+		     (struct mp_event){.ts_ns = 9, .a = 4, .b = 100, .c = 1, .track = track}, "CPU");
 	table = timeline_run(&t, "memory_curve");
 	assert_int_equal(table->n_rows, 3);
 	assert_row(table, 0, "0|10|100|5");
@@ -170,7 +171,8 @@ static void thinning_keeps_extremes(void **state)
 	for (int64_t i = 0; i < 100000; i++) {
 		int64_t bytes = i == 54321 ? 999999 : i == 77777 ? 1 : 1000 + i % 100;
 
-		timeline_add(&t, MP_KIND_MEMORY_TOTAL, (struct mp_event){.ts_ns = i, .a = bytes, .track = track}, "CPU");
+		timeline_add(&t, MP_KIND_MEMORY_TOTAL,
+			     (struct mp_event){.ts_ns = i, .a = bytes, .track = track}, "CPU");
 	}
 	table = timeline_run(&t, "memory_curve");
 	assert_true(table->n_rows <= 1000 && table->n_rows > 900);

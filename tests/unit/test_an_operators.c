@@ -12,7 +12,8 @@
 static struct timeline two_threads(void)
 {
 	struct timeline t = timeline_new();
-	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"), worker = timeline_thread(&t, 1, 2, "worker");
+	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"),
+		 worker = timeline_thread(&t, 1, 2, "worker");
 
 	timeline_range(&t, main_thread, MP_CLASS_RANGE, "forward", 0, 100);
 	timeline_operator(&t, main_thread, "MatMul", "MatMulType", 1000, 5, 25);
@@ -141,7 +142,8 @@ static void equal_totals_are_in_order_of_names(void **state)
 	timeline_free(&t);
 }
 
-/* One million operators inside each other: each has self 2 (1 before and 1 after its child), the innermost 0. */
+/* One million operators inside each other: each has self 2 (1 before and 1 after its child), the innermost 0.
+ */
 static void deep_nesting(void **state)
 {
 	struct timeline t = timeline_new();
@@ -176,7 +178,8 @@ static void workers_do_not_change_the_result(void **state)
 			char name[16];
 
 			snprintf(name, sizeof(name), "op%d", i * 7 % (10 + (int)thread));
-			timeline_operator(&t, track, name, i % 3 ? "a" : "b", 1e15 + i * 0.1, i * 10, i * 10 + i % 9);
+			timeline_operator(&t, track, name, i % 3 ? "a" : "b", 1e15 + i * 0.1, i * 10,
+					  i * 10 + i % 9);
 		}
 	}
 	table = timeline_run(&t, "operators");
@@ -186,7 +189,8 @@ static void workers_do_not_change_the_result(void **state)
 	assert_int_equal(parallel.n_rows, table->n_rows);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		for (size_t i = 0; i < table->shape->n_columns; i++) {
-			const struct mp_value *a = &mp_table_row(table, row)[i], *b = &mp_table_row(&parallel, row)[i];
+			const struct mp_value *a = &mp_table_row(table, row)[i],
+					      *b = &mp_table_row(&parallel, row)[i];
 
 			if (table->shape->columns[i].type == MP_TYPE_TEXT)
 				assert_string_equal(a->s.text, b->s.text);
@@ -213,7 +217,8 @@ static void hostile_flops(void **state)
 		timeline_operator(&t, track, name, "", values[i], i * 10, i * 10 + 10 - i);
 	}
 	table = timeline_run(&t, "operators");
-	/* By total: a 10, b 9, c 8, d 7, e 6. Above 1e28 the number is cut, what is no number is not known. */
+	/* By total: a 10, b 9, c 8, d 7, e 6. Above 1e28 the number is cut, what is no number is not known.
+	 */
 	assert_row(table, 0, "a|-|1|10|10|10|10|10|0.25|1e+28|1e+36");
 	assert_row(table, 1, "b|-|1|9|9|9|9|9|0.225|-|-");
 	assert_row(table, 2, "c|-|1|8|8|8|8|8|0.2|-|-");

@@ -13,7 +13,8 @@
 static struct timeline five_steps(void)
 {
 	struct timeline t = timeline_new();
-	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"), loader = timeline_thread(&t, 1, 2, "loader");
+	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"),
+		 loader = timeline_thread(&t, 1, 2, "loader");
 
 	for (int i = 0; i < 4; i++)
 		timeline_step(&t, main_thread, i + 1, i * 100);
@@ -56,15 +57,15 @@ static void from_marks(void **state)
 }
 
 /*
- *  p1  main    ProfilerStep#7 [0----------100] ProfilerStep#8 [100-----200]   inner step 120-150 is part of #8
- *              op [20-50]                       op [100-160]
- *      stream  its annotation of the same steps, later: ProfilerStep#7 [30----130]
- *  p2  main    steps without number: "epoch" [50-60], [60-80], [90-95]
+ *  p1  main    ProfilerStep#7 [0----------100] ProfilerStep#8 [100-----200]   inner step 120-150 is part of
+ * #8 op [20-50]                       op [100-160] stream  its annotation of the same steps, later:
+ * ProfilerStep#7 [30----130] p2  main    steps without number: "epoch" [50-60], [60-80], [90-95]
  */
 static void from_ranges(void **state)
 {
 	struct timeline t = timeline_new();
-	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"), stream = timeline_thread(&t, 1, 2, "stream");
+	uint32_t main_thread = timeline_thread(&t, 1, 1, "main"),
+		 stream = timeline_thread(&t, 1, 2, "stream");
 	uint32_t other = timeline_thread(&t, 2, 1, "main");
 	const struct mp_table *table;
 

@@ -14,7 +14,8 @@
 static void consumer_waits(void **state)
 {
 	struct timeline t = timeline_new();
-	uint32_t producer = timeline_thread(&t, 1, 1, "producer"), consumer = timeline_thread(&t, 1, 2, "consumer");
+	uint32_t producer = timeline_thread(&t, 1, 1, "producer"),
+		 consumer = timeline_thread(&t, 1, 2, "consumer");
 	const struct mp_table *table;
 
 	(void)state;
@@ -35,7 +36,8 @@ static void consumer_waits(void **state)
 	 */
 	assert_int_equal(table->n_rows, 2);
 	assert_row(table, 0, "p1|batches|push|5|8|1.6|8|0.08|1.4|-|0.2|2|consumer waits: producer too slow");
-	assert_row(table, 1, "p1|batches|pop|3|20|6.667|10|0.2|0.3333|0.6667|-|2|consumer waits: producer too slow");
+	assert_row(table, 1,
+		   "p1|batches|pop|3|20|6.667|10|0.2|0.3333|0.6667|-|2|consumer waits: producer too slow");
 	timeline_free(&t);
 }
 
@@ -90,15 +92,16 @@ static void many_waiters(void **state)
 		/* The end of each leaves as many behind as there are waits that end later. */
 		timeline_queue(&t, track, MP_QUEUE_POP, i, 3000 - i, (uint32_t)(999 - i), 1000);
 	}
-	/* After 2500 those with i >= 500 have ended, the one with i = 500 last: it left 499. After 3000 i = 0 left 999. */
+	/* After 2500 those with i >= 500 have ended, the one with i = 500 last: it left 499. After 3000 i = 0
+	 * left 999. */
 	timeline_queue(&t, 0, MP_QUEUE_PUSH, 2500, 2500, 499, 499);
 	timeline_queue(&t, 0, MP_QUEUE_PUSH, 2501, 2501, 5, 501);
 	timeline_queue(&t, 0, MP_QUEUE_PUSH, 3000, 3000, 5, 999);
 	timeline_queue(&t, 0, MP_QUEUE_PUSH, 3001, 3001, 5, 1000);
 	table = timeline_run(&t, "waiting");
-	/* found full: 499 >= 499; at 2501 i = 499 left 500 < 501; at 3000 999 >= 999; at 3001 the push left 5 < 1000 */
-	assert_row(table, 0,
-		   "p1|batches|push|4|0|0|0|0|128.5|-|0.5|1000|consumer waits: producer too slow");
+	/* found full: 499 >= 499; at 2501 i = 499 left 500 < 501; at 3000 999 >= 999; at 3001 the push left 5
+	 * < 1000 */
+	assert_row(table, 0, "p1|batches|push|4|0|0|0|0|128.5|-|0.5|1000|consumer waits: producer too slow");
 	timeline_free(&t);
 }
 

@@ -121,7 +121,8 @@ static void outside_the_points_the_overall_slope_holds(void **state)
 
 static void points_that_go_back_are_left_out(void **state)
 {
-	struct mp_clock_point points[] = {{3000, 3000}, {0, 0}, {1000, 1000}, {1000, 1200}, {2000, 900}, {2500, 1000}};
+	struct mp_clock_point points[] = {{3000, 3000}, {0, 0},      {1000, 1000},
+					  {1000, 1200}, {2000, 900}, {2500, 1000}};
 	struct mp_clock clock = new_clock(points, 6, 0);
 
 	(void)state;
@@ -193,7 +194,8 @@ static void monotone_everywhere(void **state)
 			if (near > points[i].tick - 100)
 				assert_true(ns >= last);
 			assert_true(mp_clock_dur_ns(&clock, near, 3) >= 0);
-			assert_int_equal(mp_clock_dur_ns(&clock, near, 77), mp_clock_ns(&clock, near + 77) - ns);
+			assert_int_equal(mp_clock_dur_ns(&clock, near, 77),
+					 mp_clock_ns(&clock, near + 77) - ns);
 			last = ns;
 		}
 		assert_int_equal(mp_clock_ns(&clock, points[i].tick), points[i].ns);

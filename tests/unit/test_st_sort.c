@@ -76,7 +76,8 @@ static void check(const struct given *ranges, size_t n, bool ties_reversed)
 
 static void already_sorted(void **state)
 {
-	struct given r[] = {{0, 100, 0}, {0, 50, 0}, {0, 50, 0}, {10, 5, 0}, {20, 80, 0}, {200, 0, 0}, {200, 0, 0}};
+	struct given r[] = {{0, 100, 0}, {0, 50, 0},  {0, 50, 0}, {10, 5, 0},
+			    {20, 80, 0}, {200, 0, 0}, {200, 0, 0}};
 
 	(void)state;
 	check(r, 7, false);
@@ -90,7 +91,8 @@ static void in_order_of_ends(void **state)
 	 *      C 15-20 D 25-30  F 70-80     is the parent
 	 *                                G 200-210, H 200-210
 	 */
-	struct given r[] = {{15, 5, 0}, {25, 5, 0}, {10, 40, 0}, {70, 10, 0}, {60, 30, 0}, {0, 100, 0}, {200, 10, 0}, {200, 10, 0}};
+	struct given r[] = {{15, 5, 0},  {25, 5, 0},  {10, 40, 0},  {70, 10, 0},
+			    {60, 30, 0}, {0, 100, 0}, {200, 10, 0}, {200, 10, 0}};
 
 	(void)state;
 	check(r, 8, true);
@@ -116,11 +118,18 @@ static void partial_overlap(void **state)
 
 static void hostile_numbers(void **state)
 {
-	struct given r[] = {{INT64_MAX, INT64_MAX, 0}, {INT64_MIN, INT64_MAX, 0}, {0, INT64_MIN, 0}, {INT64_MIN, INT64_MIN, 0},
-			    {INT64_MAX - 1, 5, 0}, {-1, 1, 0}, {0, -1, 0}, {INT64_MIN, 0, 0}};
+	struct given r[] = {{INT64_MAX, INT64_MAX, 0},
+			    {INT64_MIN, INT64_MAX, 0},
+			    {0, INT64_MIN, 0},
+			    {INT64_MIN, INT64_MIN, 0},
+			    {INT64_MAX - 1, 5, 0},
+			    {-1, 1, 0},
+			    {0, -1, 0},
+			    {INT64_MIN, 0, 0}};
 
 	(void)state;
-	/* Begin steps back 4 times (..MIN, ..MIN, -1, ..MIN), end 4 times (-1, MIN, 0, MIN): order of appending. */
+	/* Begin steps back 4 times (..MIN, ..MIN, -1, ..MIN), end 4 times (-1, MIN, 0, MIN): order of
+	 * appending. */
 	check(r, 8, false);
 }
 
@@ -209,7 +218,8 @@ static void other_kinds_by_time_and_appending(void **state)
 	mp_store_track(store, &(struct mp_track){.stream = -1});
 	assert_int_equal(mp_appender_new(store, &appender, NULL), MINDPROF_OK);
 	for (uint32_t i = 0; i < 9; i++)
-		assert_true(mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = times[i], .name = i}));
+		assert_true(
+			mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = times[i], .name = i}));
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_int_equal(mp_store_sort(store, NULL, NULL), MINDPROF_OK);
 	got = mp_store_ordered(store, MP_KIND_MARK);

@@ -47,8 +47,10 @@ static void processes_are_found_by_pid_and_completed(void **state)
 	b = mp_store_process(store, &(struct mp_process){.rank = 3, .pid = 11, .name = first_name});
 	assert_int_equal(a, 0);
 	assert_int_equal(b, 1);
-	assert_int_equal(mp_store_process(store, &(struct mp_process){.rank = 5, .pid = 10, .name = late_name}), a);
-	assert_int_equal(mp_store_process(store, &(struct mp_process){.rank = 5, .pid = 11, .name = late_name}), b);
+	assert_int_equal(
+		mp_store_process(store, &(struct mp_process){.rank = 5, .pid = 10, .name = late_name}), a);
+	assert_int_equal(
+		mp_store_process(store, &(struct mp_process){.rank = 5, .pid = 11, .name = late_name}), b);
 	assert_int_equal(mp_store_n_processes(store), 2);
 	assert_int_equal(mp_store_get_process(store, a).rank, 5);
 	assert_int_equal(mp_store_get_process(store, a).name, late_name);
@@ -131,7 +133,8 @@ static void equal_notes_collapse(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++)
-		mp_store_note(store, MP_WARNING, "truncated", "a.bin", 100 + i, "record %d ends too early", i);
+		mp_store_note(store, MP_WARNING, "truncated", "a.bin", 100 + i, "record %d ends too early",
+			      i);
 	mp_store_note(store, MP_PROBLEM, "truncated", "a.bin", 7, "worse");
 	mp_store_note(store, MP_WARNING, "truncated", "b.bin", 8, "other file");
 	mp_store_note(store, MP_INFO, "odd", NULL, -1, "no file");
@@ -153,7 +156,8 @@ static void long_notes_are_cut_between_characters(void **state)
 	struct mp_store *store = new_store(NULL);
 
 	(void)state;
-	/* 2047 bytes fit. After `lead` letters, whole euro signs of 3 bytes fill 2047, 2045 and 2046 of them. */
+	/* 2047 bytes fit. After `lead` letters, whole euro signs of 3 bytes fill 2047, 2045 and 2046 of them.
+	 */
 	for (size_t lead = 1; lead <= 3; lead++) {
 		size_t whole = lead + (2047 - lead) / 3 * 3;
 		char text[4000] = "xxx";
@@ -161,7 +165,11 @@ static void long_notes_are_cut_between_characters(void **state)
 
 		for (size_t i = lead; i + 3 < sizeof(text); i += 3)
 			memcpy(text + i, "\xe2\x82\xac", 3);
-		mp_store_note(store, MP_INFO, "long", lead == 1 ? "1" : lead == 2 ? "2" : "3", -1, "%s", text);
+		mp_store_note(store, MP_INFO, "long",
+			      lead == 1   ? "1"
+			      : lead == 2 ? "2"
+					  : "3",
+			      -1, "%s", text);
 		kept = mp_store_text(store, mp_store_get_note(store, lead - 1).text);
 		assert_int_equal(kept.len, whole);
 		assert_memory_equal(kept.text, text, whole);
@@ -216,9 +224,11 @@ static void every_kind_keeps_its_columns(void **state)
 	struct mp_store *store = new_store(NULL);
 	uint32_t track = one_track(store);
 	struct mp_appender *appender = new_appender(store);
-	struct mp_event in = {.ts_ns = 1, .a = 2, .b = 3, .c = 4, .track = track, .name = 5, .detail = 6, .cls = 7};
+	struct mp_event in = {
+		.ts_ns = 1, .a = 2, .b = 3, .c = 4, .track = track, .name = 5, .detail = 6, .cls = 7};
 	/* a b c detail cls of each kind, in order of enum mp_kind */
-	static const char *columns[MP_KINDS] = {"a..dc", "...dc", "a....", "a...c", "ab...", "ab..c", "a....", "abc.."};
+	static const char *columns[MP_KINDS] = {"a..dc", "...dc", "a....", "a...c",
+						"ab...", "ab..c", "a....", "abc.."};
 
 	(void)state;
 	for (int kind = 0; kind < MP_KINDS; kind++)
@@ -277,7 +287,8 @@ static void small_stores_are_small(void **state)
 	(void)state;
 	for (int i = 0; i < 300; i++) {
 		for (int kind = 0; kind < MP_KINDS; kind++)
-			assert_true(mp_append(appender, (enum mp_kind)kind, &(struct mp_event){.track = track}));
+			assert_true(
+				mp_append(appender, (enum mp_kind)kind, &(struct mp_event){.track = track}));
 	}
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	/* 256 + 512 rows of at most 40 bytes for each of the 8 kinds are 240 KiB. */
@@ -295,7 +306,8 @@ static void ranges_take_at_most_40_bytes(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < n; i++)
-		assert_true(mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = 1, .track = track}));
+		assert_true(
+			mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = 1, .track = track}));
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_int_equal(mp_store_sort(store, NULL, NULL), MINDPROF_OK);
 	assert_true(mp_store_bytes(store) <= 40 * n);
@@ -322,7 +334,8 @@ static void direct_filling(void **state)
 			block->name[block->n++] = 0;
 		}
 	}
-	assert_true(mp_append(appender, MP_KIND_STEP, &(struct mp_event){.ts_ns = 1100, .a = 1000, .track = track}));
+	assert_true(mp_append(appender, MP_KIND_STEP,
+			      &(struct mp_event){.ts_ns = 1100, .a = 1000, .track = track}));
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_int_equal(mp_store_n_events(store, MP_KIND_STEP), 1001);
 	mp_store_free(store);
@@ -349,8 +362,10 @@ static void time_range_covers_ends(void **state)
 	assert_int_equal(begin, -50);
 	assert_int_equal(end, 45);
 	appender = new_appender(store);
-	mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = INT64_MAX - 5, .a = 100, .track = track});
-	mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = INT64_MIN, .a = INT64_MIN, .track = track});
+	mp_append(appender, MP_KIND_RANGE,
+		  &(struct mp_event){.ts_ns = INT64_MAX - 5, .a = 100, .track = track});
+	mp_append(appender, MP_KIND_RANGE,
+		  &(struct mp_event){.ts_ns = INT64_MIN, .a = INT64_MIN, .track = track});
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_true(mp_store_time_range(store, &begin, &end));
 	assert_true(begin == INT64_MIN && end == INT64_MAX);
@@ -385,7 +400,8 @@ static void streaming_keeps_nothing(void **state)
 
 	(void)state;
 	for (int64_t i = 0; i < n; i++)
-		assert_true(mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = i, .track = track}));
+		assert_true(
+			mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = i, .track = track}));
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_int_equal(seen.n, n);
 	assert_int_equal(seen.sum, n * (n - 1) / 2);
@@ -431,12 +447,14 @@ static void skipped_kinds_do_not_come_in(void **state)
 	for (int i = 0; i < 1000; i++) {
 		struct mp_block *block;
 
-		assert_true(mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = 1, .track = track}));
+		assert_true(
+			mp_append(appender, MP_KIND_RANGE, &(struct mp_event){.ts_ns = 1, .track = track}));
 		block = mp_append_block(appender, MP_KIND_RANGE);
 		assert_non_null(block);
 		assert_true(block->n < block->cap);
 		block->n++;
-		assert_true(mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = 2, .track = track}));
+		assert_true(
+			mp_append(appender, MP_KIND_MARK, &(struct mp_event){.ts_ns = 2, .track = track}));
 	}
 	assert_int_equal(mp_appender_finish(appender, NULL), MINDPROF_OK);
 	assert_int_equal(mp_store_n_events(store, MP_KIND_RANGE), 0);
@@ -587,7 +605,8 @@ static bool whole_life(void)
 		ok &= mp_append(appender, MP_KIND_COUNTER, &event);
 	}
 	ok &= mp_appender_finish(appender, &err) == MINDPROF_OK;
-	ok = ok && mp_store_sort(store, NULL, &err) == MINDPROF_OK && mp_store_n_events(store, MP_KIND_RANGE) == 1000;
+	ok = ok && mp_store_sort(store, NULL, &err) == MINDPROF_OK &&
+	     mp_store_n_events(store, MP_KIND_RANGE) == 1000;
 	if (ok)
 		assert_int_equal(mp_store_ranges(store, 0).n, 1000);
 	mp_store_free(store);

@@ -19,7 +19,8 @@
 
 /* What may come next. The order of the two AFTER states is used: IN_OBJECT = IN_ARRAY + 1. */
 enum expect {
-	EXPECT_VALUE,
+	EXPECT_VALUE,           /* the outermost one */
+	EXPECT_MEMBER,          /* the value that belongs to a key */
 	EXPECT_VALUE_OR_END,    /* after '[' */
 	EXPECT_KEY_OR_END,      /* after '{' */
 	EXPECT_AFTER_IN_ARRAY,  /* ',' or ']' */
@@ -281,12 +282,43 @@ static inline const uint8_t *need_digits(struct mp_json *json, const uint8_t *p)
 	return NULL;
 }
 
-static inline const uint8_t *scan_number(struct mp_json *json, const uint8_t *p)
+/*
+ * The usual number in one step: digits, perhaps a point and digits, together less than sixteen bytes.
+ * NULL when it is another one; that is not a fault.
+ */
+static inline const uint8_t *scan_short_number(const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *end = (const uint8_t *)json->end, *begin = p;
+#if defined(__SSE2__)
+	__m128i v;
+	unsigned others, n, fraction;
 
-	if (*p == '-')
-		p++;
+	if (end - p < 17)
+		return NULL;
+	v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+	/* One bit per byte that is not a digit, and one behind the last byte. */
+	others = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v)) ^ 0x1ffffu;
+	n = (unsigned)__builtin_ctz(others);
+	if (n == 0 || n == 16 || (*p == '0' && n > 1))
+		return NULL;
+	if (p[n] == '.') {
+		others &= others - 1;
+		fraction = (unsigned)__builtin_ctz(others);
+		if (fraction == n + 1 || fraction == 16)
+			return NULL;
+		n = fraction;
+	}
+	return (p[n] | 0x20) == 'e' ? NULL : p + n;
+#else
+	(void)p;
+	(void)end;
+	return NULL;
+#endif
+}
+
+static const uint8_t *scan_any_number(struct mp_json *json, const uint8_t *p)
+{
+	const uint8_t *end = (const uint8_t *)json->end;
+
 	if (p < end && *p == '0') {
 		p++;
 		if (p < end && is_digit(*p)) {
@@ -304,12 +336,23 @@ static inline const uint8_t *scan_number(struct mp_json *json, const uint8_t *p)
 			p++;
 		p = need_digits(json, p);
 	}
-	if (MP_UNLIKELY(!p))
-		return NULL;
 	/* Inside a container more digits may have been lost. */
-	if (MP_UNLIKELY(p == end) && json->depth) {
+	if (p == end && json->depth) {
 		fail_cut(json, "data ends inside a number");
 		return NULL;
+	}
+	return p;
+}
+
+static inline const uint8_t *scan_number(struct mp_json *json, const uint8_t *begin)
+{
+	const uint8_t *digits = begin + (*begin == '-');
+	const uint8_t *p = scan_short_number(digits, (const uint8_t *)json->end);
+
+	if (MP_UNLIKELY(!p)) {
+		p = scan_any_number(json, digits);
+		if (!p)
+			return NULL;
 	}
 	json->text = (const char *)begin;
 	json->len = (size_t)(p - begin);
@@ -334,16 +377,6 @@ static inline const uint8_t *scan_word(struct mp_json *json, const uint8_t *p, c
 
 /* --- structure */
 
-static inline void set_after(struct mp_json *json)
-{
-	uint32_t level = json->depth - 1;
-
-	if (json->depth == 0)
-		json->expect = EXPECT_NOTHING;
-	else
-		json->expect = (uint8_t)(EXPECT_AFTER_IN_ARRAY + (json->stack[level / 8] >> (level % 8) & 1));
-}
-
 static inline enum mp_json_type open_container(struct mp_json *json, const uint8_t *p, bool object)
 {
 	uint32_t level = json->depth;
@@ -365,8 +398,12 @@ static inline enum mp_json_type open_container(struct mp_json *json, const uint8
 
 static inline enum mp_json_type close_container(struct mp_json *json, const uint8_t *p)
 {
-	json->depth--;
-	set_after(json);
+	uint32_t level = --json->depth - 1;
+
+	if (json->depth == 0)
+		json->expect = EXPECT_NOTHING;
+	else
+		json->expect = (uint8_t)(EXPECT_AFTER_IN_ARRAY + (json->stack[level / 8] >> (level % 8) & 1));
 	json->text = (const char *)p;
 	json->len = 1;
 	json->at = (const char *)p + 1;
@@ -390,11 +427,13 @@ static inline enum mp_json_type read_key(struct mp_json *json, const uint8_t *p)
 	if (MP_UNLIKELY(*p != ':'))
 		return fail(json, p, "':' expected");
 	json->at = (const char *)p + 1;
-	json->expect = EXPECT_VALUE;
+	json->expect = EXPECT_MEMBER;
 	return MP_JSON_KEY;
 }
 
-static inline enum mp_json_type read_value(struct mp_json *json, const uint8_t *p)
+/* after: what to expect behind the value when it is no container. */
+static inline __attribute__((always_inline)) enum mp_json_type read_value(struct mp_json *json,
+									  const uint8_t *p, enum expect after)
 {
 	enum mp_json_type type;
 
@@ -441,50 +480,53 @@ static inline enum mp_json_type read_value(struct mp_json *json, const uint8_t *
 	if (MP_UNLIKELY(!p))
 		return MP_JSON_ERROR;
 	json->at = (const char *)p;
-	set_after(json);
+	json->expect = (uint8_t)after;
 	return type;
 }
 
-/* Inside a container, after a value. */
-static inline enum mp_json_type read_after(struct mp_json *json, const uint8_t *p, bool object)
+/* Inside a container after a value, at no comma. */
+static inline enum mp_json_type read_close(struct mp_json *json, const uint8_t *p, bool object)
 {
-	const uint8_t *end = (const uint8_t *)json->end;
-
-	if (MP_UNLIKELY(p == end))
+	if (MP_UNLIKELY(p == (const uint8_t *)json->end))
 		return fail_cut(json, object ? "data ends inside an object" : "data ends inside an array");
-	if (MP_LIKELY(*p == ',')) {
-		p = skip_space(p + 1, end);
-		if (object)
-			return read_key(json, p);
-		if (MP_UNLIKELY(p < end && *p == ']'))
-			return fail(json, p, "trailing comma");
-		return read_value(json, p);
-	}
 	if (MP_LIKELY(*p == (object ? '}' : ']')))
 		return close_container(json, p);
 	return fail(json, p, object ? "',' or '}' expected" : "',' or ']' expected");
 }
 
+/* Values are read at one place only, so that the compiler puts it into line. */
 static inline __attribute__((always_inline)) enum mp_json_type step(struct mp_json *json)
 {
 	const uint8_t *end = (const uint8_t *)json->end;
 	const uint8_t *p = skip_space((const uint8_t *)json->at, end);
+	enum expect after = EXPECT_AFTER_IN_ARRAY;
 
 	switch (json->expect) {
 	case EXPECT_AFTER_IN_OBJECT:
-		return read_after(json, p, true);
-	case EXPECT_AFTER_IN_ARRAY:
-		return read_after(json, p, false);
+		if (MP_UNLIKELY(p == end || *p != ','))
+			return read_close(json, p, true);
+		return read_key(json, skip_space(p + 1, end));
 	case EXPECT_KEY_OR_END:
 		if (p < end && *p == '}')
 			return close_container(json, p);
 		return read_key(json, p);
+	case EXPECT_MEMBER:
+		after = EXPECT_AFTER_IN_OBJECT;
+		break;
+	case EXPECT_AFTER_IN_ARRAY:
+		if (p == end || *p != ',')
+			return read_close(json, p, false);
+		p = skip_space(p + 1, end);
+		if (MP_UNLIKELY(p < end && *p == ']'))
+			return fail(json, p, "trailing comma");
+		break;
 	case EXPECT_VALUE_OR_END:
 		if (p < end && *p == ']')
 			return close_container(json, p);
-		return read_value(json, p);
+		break;
 	case EXPECT_VALUE:
-		return read_value(json, p);
+		after = EXPECT_NOTHING;
+		break;
 	case EXPECT_NOTHING:
 		json->text = json->at = (const char *)p;
 		json->len = 0;
@@ -492,6 +534,7 @@ static inline __attribute__((always_inline)) enum mp_json_type step(struct mp_js
 	default:
 		return MP_JSON_ERROR;
 	}
+	return read_value(json, p, after);
 }
 
 void mp_json_init(struct mp_json *json, const void *data, size_t size)

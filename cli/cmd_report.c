@@ -43,7 +43,6 @@ static const struct view screen[] = {
 	{"ranges", "name,class,count,total_ns,self_ns,avg_ns,max_ns", NULL},
 	{"waiting", "queue,side,items,wait_ns,wait_avg_ns,wait_share,depth_avg,verdict", NULL},
 	{"memory_peak", "owner,held_bytes,share,at_ns,step", NULL},
-	{"losses", "severity,code,count,text", NULL},
 };
 
 /* -------------------------------------------------------------------- head */
@@ -97,6 +96,23 @@ static int print_table(struct mindprof_trace *trace, const struct view *view, ui
 	return cli_print_table(table, view->columns, view->order_by, max_rows);
 }
 
+/* Warnings and problems; returns their number. */
+static size_t print_losses(struct mindprof_trace *trace)
+{
+	struct mindprof_note note;
+	size_t i, n = 0;
+
+	for (i = 0; mindprof_trace_note(trace, i, &note); i++) {
+		if (note.severity == MINDPROF_INFO)
+			continue;
+		if (!n++)
+			printf("\nWhat was lost\n");
+		printf("  %s: ", note.severity == MINDPROF_PROBLEM ? "problem" : "warning");
+		cli_print_note(stdout, &note);
+	}
+	return n;
+}
+
 static int print_findings(struct mindprof_trace *trace)
 {
 	struct report_findings findings;
@@ -133,6 +149,8 @@ static int print_run(struct mindprof_trace *trace, const struct report_options *
 	code = print_findings(trace);
 	for (i = 0; i < MP_COUNT(screen) && code == CLI_DONE; i++)
 		code = print_table(trace, &screen[i], top);
+	if (!print_losses(trace))
+		printf("\nNothing was lost.\n");
 	return code;
 }
 

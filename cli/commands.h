@@ -5,6 +5,8 @@
 
 #include <mindprof/trace.h>
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "base/compiler.h"
 #include "base/json_out.h"
@@ -35,6 +37,8 @@ typedef int (*cli_run_fn)(void *user, const char *path, struct mp_json_out *json
 int cli_for_runs(const struct cli_arguments *arguments, bool as_json, cli_run_fn fn, void *user);
 /* Opens a run, with a progress bar on a terminal; NULL after an explanation on stderr. jobs 0 = all cores. */
 struct mindprof_trace *cli_open(const char *path, uint64_t jobs);
+/* The note with its place and a line end. */
+void cli_print_note(FILE *to, const struct mindprof_note *note);
 /* Problems of a run on stderr, each with its place. CLI_INCOMPLETE when there were any, else CLI_DONE. */
 int cli_list_problems(struct mindprof_trace *trace);
 

@@ -199,21 +199,25 @@ struct mindprof_trace *cli_open(const char *path, uint64_t jobs)
 	return trace;
 }
 
-static void print_place(const struct mindprof_note *note)
+void cli_print_note(FILE *to, const struct mindprof_note *note)
 {
-	if (*note->path && note->byte_offset >= 0)
-		fprintf(stderr, " (%s, byte %lld)", note->path, (long long)note->byte_offset);
-	else if (*note->path)
-		fprintf(stderr, " (%s)", note->path);
+	char text[1024];
+
+	cli_clean(text, sizeof(text), note->text, strlen(note->text));
+	fputs(text, to);
+	cli_clean(text, sizeof(text), note->path, strlen(note->path));
+	if (*text && note->byte_offset >= 0)
+		fprintf(to, " (%s, byte %lld)", text, (long long)note->byte_offset);
+	else if (*text)
+		fprintf(to, " (%s)", text);
 	if (note->count > 1)
-		fprintf(stderr, ", %llu times", (unsigned long long)note->count);
-	fputc('\n', stderr);
+		fprintf(to, ", %llu times", (unsigned long long)note->count);
+	fputc('\n', to);
 }
 
 int cli_list_problems(struct mindprof_trace *trace)
 {
 	struct mindprof_note note;
-	char text[1024];
 	int code = CLI_DONE;
 	size_t i;
 
@@ -225,9 +229,8 @@ int cli_list_problems(struct mindprof_trace *trace)
 			continue;
 		if (code == CLI_DONE)
 			fprintf(stderr, "mindprof: '%s' is incomplete:\n", mindprof_trace_path(trace));
-		cli_clean(text, sizeof(text), note.text, strlen(note.text));
-		fprintf(stderr, "  %s", text);
-		print_place(&note);
+		fputs("  ", stderr);
+		cli_print_note(stderr, &note);
 		code = CLI_INCOMPLETE;
 	}
 	return code;

@@ -186,24 +186,26 @@ static void find_slow_steps(const struct mindprof_table *steps, struct report_fi
 		    median > 0 ? (double)longest_ns / median : 0, duration(median).text);
 }
 
+/*
+ * Only consumers that wait: a producer that waits is the usual, healthy state of a loader. The table
+ * shows both.
+ */
 static void find_waiting(const struct mindprof_table *waiting, struct report_findings *out)
 {
 	size_t i;
 
 	for (i = 0; i < rows_of(waiting); i++) {
 		struct name queue = get_name(waiting, i, "queue"), verdict = get_name(waiting, i, "verdict");
-		bool pops = text_is(waiting, i, "side", "pop");
 		double share = 0;
 		int64_t wait_ns = 0;
 
 		/* Both sides of a queue have the same verdict: the side that waits tells it. */
-		if (!strstr(verdict.text, pops ? "consumer waits" : "producer waits"))
+		if (!text_is(waiting, i, "side", "pop") || !strstr(verdict.text, "consumer waits"))
 			continue;
 		get_double(waiting, i, "wait_share", &share);
 		get_int(waiting, i, "wait_ns", &wait_ns);
-		add(out, pops ? "waits-for-data" : "waits-for-consumer",
-		    "Queue '%s': %s; waited %s, %.0f %% of the trace.", queue.text, verdict.text,
-		    duration((double)wait_ns).text, share * 100);
+		add(out, "waits-for-data", "Queue '%s': %s; waited %s, %.0f %% of the trace.", queue.text,
+		    verdict.text, duration((double)wait_ns).text, share * 100);
 	}
 }
 

@@ -2,6 +2,8 @@
 # files and the CMake package. Manual pages and completion are printed by the program itself.
 include(CMakePackageConfigHelpers)
 
+target_link_libraries(mindprof PRIVATE m) # rounding in readers and writers
+
 install(TARGETS mindprof mindprof-record EXPORT mindprof-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

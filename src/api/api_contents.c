@@ -12,29 +12,29 @@
 #define FWK "FRAMEWORK"
 
 const struct api_content api_contents[] = {
-	{"", "MINDPROF/", "native", "MindProf recording", false},
-	{"", "*.mpr", "native", "MindProf recording", false},
-	{"", FWK "/", NULL, "", false},
-	{"", API_OUTPUT_DIR "/", NULL, "results of an analysis", false},
-	{"", "logs/", NULL, "logs of MindSpore's profiler", false},
-	{"", "profiler_info_*.json", "run-info", "profiler parameters", false},
-	{"", "profiler_metadata.json", "run-info", "user metadata", false},
-	{"", "PROF_*/", NULL, "device data (CANN)", true},
-	{FWK, "mindspore.op_range", "op-range", "framework ranges", false},
-	{FWK, "op_range_*", "op-range", "framework ranges", false},
-	{FWK, "cpu_op_*", "cpu-ops", "CPU operators", false},
-	{FWK, "cpu_framework_*.txt", "cpu-ops", "CPU operator shapes", false},
-	{FWK, "cpu_ms_memory_record_*.txt", "cpu-ops", "CPU memory pools", false},
-	{FWK, "mindspore.memory_usage", NULL, "device memory of operators", true},
-	{FWK, "mindspore.record_shapes", NULL, "operator shapes", true},
-	{FWK, "pipeline_profiling_*.json", NULL, "data pipeline", true},
-	{FWK, "minddata_cpu_utilization_*.json", NULL, "data pipeline CPU use", true},
-	{FWK, "device_queue_profiling_*.txt", NULL, "device queue", true},
-	{FWK, "dataset_iterator_profiling_*.txt", NULL, "dataset iterator", true},
-	{FWK, "parallel_strategy_*.json", NULL, "parallel strategy", false},
-	{FWK, "gpu_*", NULL, "GPU operators", true},
-	{FWK, "activity_execute_timestamp_*.txt", NULL, "GPU activities", true},
-	{NULL, NULL, NULL, NULL, false},
+	{"", "MINDPROF/", "native", "MindProf recording", MP_INFO},
+	{"", "*.mpr", "native", "MindProf recording", MP_INFO},
+	{"", FWK "/", NULL, "", MP_INFO},
+	{"", API_OUTPUT_DIR "/", NULL, "results of an analysis", MP_INFO},
+	{"", "logs/", NULL, "logs of MindSpore's profiler", MP_INFO},
+	{"", "profiler_info_*.json", "run-info", "profiler parameters", MP_INFO},
+	{"", "profiler_metadata.json", "run-info", "user metadata", MP_INFO},
+	{"", "PROF_*/", NULL, "device data (CANN)", MP_PROBLEM},
+	{FWK, "mindspore.op_range", "op-range", "framework ranges", MP_INFO},
+	{FWK, "op_range_*", "op-range", "framework ranges", MP_INFO},
+	{FWK, "cpu_op_*", "cpu-ops", "CPU operators", MP_INFO},
+	{FWK, "cpu_framework_*.txt", "cpu-ops", "CPU operator shapes", MP_INFO},
+	{FWK, "cpu_ms_memory_record_*.txt", "cpu-ops", "CPU memory pools", MP_INFO},
+	{FWK, "mindspore.memory_usage", NULL, "device memory of operators", MP_WARNING},
+	{FWK, "mindspore.record_shapes", NULL, "operator shapes", MP_WARNING},
+	{FWK, "pipeline_profiling_*.json", NULL, "data pipeline", MP_WARNING},
+	{FWK, "minddata_cpu_utilization_*.json", NULL, "data pipeline CPU use", MP_WARNING},
+	{FWK, "device_queue_profiling_*.txt", NULL, "device queue", MP_WARNING},
+	{FWK, "dataset_iterator_profiling_*.txt", NULL, "dataset iterator", MP_WARNING},
+	{FWK, "parallel_strategy_*.json", NULL, "parallel strategy", MP_INFO},
+	{FWK, "gpu_*", NULL, "GPU operators", MP_WARNING},
+	{FWK, "activity_execute_timestamp_*.txt", NULL, "GPU activities", MP_WARNING},
+	{NULL, NULL, NULL, NULL, MP_INFO},
 };
 
 static bool matches(const struct api_content *content, const char *folder, const struct mp_dir_entry *entry)
@@ -43,7 +43,8 @@ static bool matches(const struct api_content *content, const char *folder, const
 	size_t len = strlen(content->pattern);
 	bool wants_dir = content->pattern[len - 1] == '/';
 
-	if (strcmp(content->folder, folder) || (wants_dir ? !entry->is_dir : !entry->is_file))
+	/* MindSpore 2.3 has the files of FRAMEWORK in the directory itself. */
+	if ((*folder && strcmp(content->folder, folder)) || (wants_dir ? !entry->is_dir : !entry->is_file))
 		return false;
 	memcpy(pattern, content->pattern, len + 1);
 	pattern[len - wants_dir] = '\0';

@@ -150,7 +150,7 @@ static const char *state_of(const struct api_content *content, const struct api_
 		return source->failed ? "failed" : "read";
 	if (!content)
 		return "unknown";
-	return content->matters || content->reader ? "not read" : "ignored";
+	return content->unread > MP_INFO || content->reader ? "not read" : "ignored";
 }
 
 static bool add_source_row(void *user, const char *folder, const struct mp_dir_entry *entry,
@@ -224,8 +224,8 @@ static bool note_entry(void *user, const char *folder, const struct mp_dir_entry
 {
 	struct mp_store *store = user;
 
-	if (content && content->matters)
-		mp_store_note(store, MP_WARNING, "not-read", entry->name, -1,
+	if (content && content->unread > MP_INFO)
+		mp_store_note(store, content->unread, "not-read", entry->name, -1,
 			      "%s%s%s (%s) is not read by this version", folder, *folder ? "/" : "",
 			      entry->name, content->title);
 	else if (!content)

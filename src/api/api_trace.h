@@ -78,7 +78,7 @@ struct api_content {
 	const char *pattern; /* of a shell; a trailing '/' means directories only */
 	const char *reader;  /* name of the reader that takes it; NULL = none */
 	const char *title;
-	bool matters; /* not read although it holds measurements: the user is told */
+	enum mp_severity unread; /* how bad it is that nothing reads it; MP_INFO = not worth a note */
 };
 extern const struct api_content api_contents[]; /* ends with pattern NULL */
 /* The entry for a name in a folder of the run; NULL = not known. */

@@ -252,6 +252,7 @@ static void a_run_without_anything_to_read_is_incomplete(void **state)
 	assert_int_equal(note.severity, MINDPROF_INFO);
 	assert_true(mindprof_trace_note(trace, 2, &note));
 	assert_string_equal(note.path, "mindspore.memory_usage");
+	assert_int_equal(note.severity, MINDPROF_WARNING);
 	assert_true(mindprof_trace_note(trace, 3, &note));
 	assert_string_equal(note.code, "nothing-to-read");
 	assert_int_equal(note.severity, MINDPROF_PROBLEM);

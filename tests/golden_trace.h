@@ -102,7 +102,7 @@ static bool flat_parse_event(struct mp_json *json, int64_t wanted_pid, struct fl
 }
 
 /* Events of `pid` in a file that holds one bare array. */
-static struct flat_events flat_load(const char *path, int64_t pid)
+static struct flat_events MP_UNUSED flat_load(const char *path, int64_t pid)
 {
 	struct flat_events list = {0};
 	struct mp_file file;
@@ -176,7 +176,7 @@ static void flat_sort(struct flat_events *list)
 }
 
 /* Keeps the events of one phase. */
-static void flat_keep(struct flat_events *list, char phase)
+static void MP_UNUSED flat_keep(struct flat_events *list, char phase)
 {
 	size_t n = 0;
 
@@ -234,14 +234,47 @@ static size_t notes_of(const struct mp_store *store, const char *code, struct mp
 	return n;
 }
 
+/*
+ * Reads once per allocation that the reader makes, with that one failing: it must not crash or leak, and when it
+ * says that all is well, either all events are there or a note tells that some are not.
+ */
+static void MP_UNUSED read_without_memory(const struct mp_reader *reader, const char *path, uint64_t n_ranges,
+					  size_t n_notes)
+{
+	struct mp_ctx ctx = {0};
+	uint64_t n = 0, made;
+
+	do {
+		struct mp_store *store = NULL;
+		struct mp_dir dir;
+		mp_status status;
+
+		assert_int_equal(mp_dir_open(path, &dir, NULL), MINDPROF_OK);
+		assert_int_equal(mp_store_new(NULL, &store, NULL), MINDPROF_OK);
+		mp_mem_fail_after(n);
+		status = reader->read(&ctx, &(struct mp_source){.dir = &dir}, store, NULL);
+		made = mp_mem_fail_after(UINT64_MAX);
+		if (status == MINDPROF_OK && mp_store_n_events(store, MP_KIND_RANGE) != n_ranges)
+			assert_true(mp_store_n_notes(store) > n_notes);
+		if (made <= n) { /* none failed */
+			assert_int_equal(status, MINDPROF_OK);
+			assert_int_equal(mp_store_n_events(store, MP_KIND_RANGE), n_ranges);
+			assert_int_equal(mp_store_n_notes(store), n_notes);
+		}
+		mp_store_free(store);
+		mp_dir_close(&dir);
+	} while (made > n++);
+	assert_true(n > 20);
+}
+
 static void MP_UNUSED print_notes(const struct mp_store *store)
 {
 	for (size_t i = 0; i < mp_store_n_notes(store); i++) {
 		struct mp_note note = mp_store_get_note(store, i);
 
-		printf("note %d %s %s byte %lld: %s\n", (int)note.severity, mp_store_text(store, note.code).text,
-		       mp_store_text(store, note.path).text, (long long)note.byte_offset,
-		       mp_store_text(store, note.text).text);
+		printf("note %d %s %s byte %lld: %s\n", (int)note.severity,
+		       mp_store_text(store, note.code).text, mp_store_text(store, note.path).text,
+		       (long long)note.byte_offset, mp_store_text(store, note.text).text);
 	}
 }
 

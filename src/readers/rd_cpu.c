@@ -213,8 +213,7 @@ static mp_status read_memory(const struct mp_dir *framework, int32_t rank, struc
 	struct mp_file file = {0};
 	bool ok;
 
-	if (!mp_ranked_file_find(framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &found))
-		return MINDPROF_E_NOT_FOUND;
+	MP_TRY(mp_ranked_file_find(framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &found));
 	if (rank >= 0 && found.rank != rank)
 		return MINDPROF_OK;
 	MP_TRY(mp_file_open_at(framework, found.name, &file, err));
@@ -279,14 +278,16 @@ static int cpu_recognise(const struct mp_source *source)
 
 	if (source->name || mp_framework_dir_open(source->dir, &framework, NULL) != MINDPROF_OK)
 		return 0;
-	if (mp_ranked_file_find(&framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &found) &&
+	if (mp_ranked_file_find(&framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &found) ==
+		    MINDPROF_OK &&
 	    mp_file_open_at(&framework, found.name, &file, NULL) == MINDPROF_OK) {
 		size_t head = MP_MIN(file.size, 65536);
 
 		score = head && memmem(file.data, head, kind, sizeof(kind) - 1) ? 90 : 20;
 		mp_file_close(&file);
 	}
-	if (!score && mp_ranked_file_find(&framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &found))
+	if (!score && mp_ranked_file_find(&framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &found) ==
+			      MINDPROF_OK)
 		score = 20;
 	mp_dir_close(&framework);
 	return score;

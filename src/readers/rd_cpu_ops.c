@@ -122,10 +122,14 @@ static bool read_lines(struct mp_cpu_runs *out)
 mp_status mp_cpu_runs_load(const struct mp_dir *framework, int32_t rank, struct mp_cpu_runs *out, mp_err *err)
 {
 	struct mp_ranked_file found;
+	mp_status status;
 
 	memset(out, 0, sizeof(*out));
 	out->rank = -1;
-	if (!mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &found))
+	status = mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &found);
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	if (status != MINDPROF_OK)
 		return mp_err_set(err, MINDPROF_E_NOT_FOUND, framework->path, -1, "no '%s*%s' here",
 				  MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX);
 	out->rank = found.rank;

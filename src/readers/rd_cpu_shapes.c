@@ -189,12 +189,15 @@ mp_status mp_cpu_shapes_read(const struct mp_dir *framework, const struct mp_cpu
 	struct mp_ranked_file found;
 	struct mp_file file = {0};
 	named_list lines = {0}, executions = {0};
+	mp_status status;
 	bool ok;
 
 	memset(shape_ids, 0, runs->runs.len * sizeof(*shape_ids));
-	if (!mp_ranked_file_find(framework, MP_CPU_FRAMEWORK_PREFIX, MP_CPU_TEXT_SUFFIX, runs->rank,
-				 &found) ||
-	    found.rank != runs->rank)
+	status = mp_ranked_file_find(framework, MP_CPU_FRAMEWORK_PREFIX, MP_CPU_TEXT_SUFFIX, runs->rank,
+				     &found);
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	if (status != MINDPROF_OK || found.rank != runs->rank)
 		return MINDPROF_OK;
 	MP_TRY(mp_file_open_at(framework, found.name, &file, err));
 	ok = !file.size || (read_lines(&file, store, &lines) && name_runs(runs, store, &executions));

@@ -146,10 +146,13 @@ mp_status mp_cpu_totals_check(const struct mp_dir *framework, const struct mp_cp
 		struct totals totals = {0};
 		struct mp_ranked_file found;
 		struct mp_file file = {0};
+		mp_status status =
+			mp_ranked_file_find(framework, what->prefix, MP_CPU_CSV_SUFFIX, runs->rank, &found);
 		bool ok = true;
 
-		if (!mp_ranked_file_find(framework, what->prefix, MP_CPU_CSV_SUFFIX, runs->rank, &found) ||
-		    found.rank != runs->rank ||
+		if (status == MINDPROF_E_NOMEM)
+			return mp_err_nomem(err, 0);
+		if (status != MINDPROF_OK || found.rank != runs->rank ||
 		    mp_file_open_at(framework, found.name, &file, NULL) != MINDPROF_OK)
 			continue;
 		ok = totals_fill(&totals, runs, what, store);

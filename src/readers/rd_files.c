@@ -15,13 +15,10 @@
 
 #include "base/banned.h"
 
-mp_status mp_framework_dir_open(const struct mp_dir *dir, struct mp_dir *out, mp_err *err)
+mp_status mp_dir_reopen(const struct mp_dir *dir, struct mp_dir *out, mp_err *err)
 {
-	char *path;
+	char *path = mp_strdup(dir->path);
 
-	if (mp_dir_open_at(dir, MP_FWK_DIR, out, NULL) == MINDPROF_OK)
-		return MINDPROF_OK;
-	path = mp_strdup(dir->path);
 	if (!path)
 		return mp_err_nomem(err, strlen(dir->path) + 1);
 	out->fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -33,6 +30,15 @@ mp_status mp_framework_dir_open(const struct mp_dir *dir, struct mp_dir *out, mp
 	}
 	out->path = path;
 	return MINDPROF_OK;
+}
+
+mp_status mp_framework_dir_open(const struct mp_dir *dir, struct mp_dir *out, mp_err *err)
+{
+	mp_status status = mp_dir_open_at(dir, MP_FWK_DIR, out, NULL);
+
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	return status == MINDPROF_OK ? status : mp_dir_reopen(dir, out, err);
 }
 
 /* The rank in a name of the pattern, -1 when it is another name. */
@@ -49,8 +55,8 @@ static int32_t rank_of_name(const char *name, const char *prefix, const char *su
 	return (int32_t)rank;
 }
 
-bool mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const char *suffix, int32_t rank,
-			 struct mp_ranked_file *out)
+mp_status mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const char *suffix, int32_t rank,
+			      struct mp_ranked_file *out)
 {
 	struct mp_dir_entry *entries = NULL;
 	const struct mp_dir_entry *best = NULL;
@@ -58,8 +64,7 @@ bool mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const cha
 	uint32_t n_matches = 0;
 	size_t n = 0;
 
-	if (mp_dir_list(dir, &entries, &n, NULL) != MINDPROF_OK)
-		return false;
+	MP_TRY(mp_dir_list(dir, &entries, &n, NULL));
 	for (size_t i = 0; i < n; i++) {
 		int32_t found = entries[i].is_file ? rank_of_name(entries[i].name, prefix, suffix) : -1;
 
@@ -77,7 +82,7 @@ bool mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const cha
 		out->n_others = n_matches - 1;
 	}
 	mp_free(entries);
-	return best != NULL;
+	return best ? MINDPROF_OK : MINDPROF_E_NOT_FOUND;
 }
 
 /* Moves to the value of `key` in the object just entered. */

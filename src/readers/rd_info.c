@@ -4,112 +4,26 @@
  * rank directory. Output: facts ("ms_version", "rank_id", "profiler_parameters.with_stack", ...).
  * Document: docs/formats/framework.md, section "Facts".
  */
-#include "base/json_in.h"
-#include "base/mem.h"
 #include "formats/fmt_framework.h"
 #include "readers/readers.h"
 
 #include "base/banned.h"
 
-#define FACT_BYTES_MAX 65536u
-
-struct facts {
-	struct mp_store *store;
-	struct mp_json json;
-	struct mp_buf key, value, scratch;
-};
-
-/* The value that follows becomes the fact facts->key: strings without quotes, all else as JSON text. */
-static bool take_value(struct facts *facts, enum mp_json_type type)
+static void read_file(const struct mp_dir *dir, const char *name, const char *prefix,
+		      const struct mp_fact_rule *rules, struct mp_store *store)
 {
-	struct mp_json_str text;
-
-	switch (type) {
-	case MP_JSON_STRING:
-		text = mp_json_string(&facts->json, &facts->value);
-		break;
-	case MP_JSON_OBJECT:
-	case MP_JSON_ARRAY:
-		if (!mp_json_skip(&facts->json, type))
-			return false;
-		text = (struct mp_json_str){facts->json.text, facts->json.len};
-		break;
-	case MP_JSON_NUMBER:
-	case MP_JSON_TRUE:
-	case MP_JSON_FALSE:
-		text = (struct mp_json_str){facts->json.text, facts->json.len};
-		break;
-	case MP_JSON_NULL:
-		return true;
-	default:
-		return false;
-	}
-	mp_store_set_fact(facts->store, mp_buf_str(&facts->key), text.text, MP_MIN(text.len, FACT_BYTES_MAX));
-	return true;
-}
-
-static bool take_key(struct facts *facts, const char *prefix)
-{
-	struct mp_json_str key = mp_json_string(&facts->json, &facts->scratch);
-
-	mp_buf_clear(&facts->key);
-	mp_buf_add_str(&facts->key, prefix);
-	mp_buf_add(&facts->key, key.text, MP_MIN(key.len, 1024));
-	return facts->key.failed == MINDPROF_OK;
-}
-
-/* The members of the object just entered; objects named in `flat` are entered, too. */
-static bool take_members(struct facts *facts, const char *prefix, const char *const *flat)
-{
-	enum mp_json_type type;
-
-	while ((type = mp_json_next(&facts->json)) == MP_JSON_KEY) {
-		const char *inner = NULL;
-
-		for (size_t i = 0; flat && flat[i]; i += 2)
-			if (mp_json_key_is(&facts->json, flat[i]))
-				inner = flat[i + 1];
-		if (!take_key(facts, prefix))
-			return false;
-		type = mp_json_next(&facts->json);
-		if (inner && type == MP_JSON_OBJECT) {
-			if (!take_members(facts, inner, NULL))
-				return false;
-		} else if (!take_value(facts, type)) {
-			return false;
-		}
-	}
-	return type == MP_JSON_OBJECT_END;
-}
-
-static void read_file(const struct mp_dir *dir, const char *name, const char *const *flat,
-		      struct mp_store *store)
-{
-	struct facts facts = {.store = store};
+	int64_t fault_offset = 0;
 	struct mp_file file;
 	mp_err err = {0};
-	bool ok;
 
 	if (mp_file_open_at(dir, name, &file, &err) != MINDPROF_OK) {
 		mp_store_note(store, MP_WARNING, "unreadable", dir->path, -1, "cannot read '%s': %s", name,
 			      err.n_causes ? err.causes[0].text : "unknown");
 		return;
 	}
-	mp_buf_init(&facts.key, 4096);
-	mp_buf_init(&facts.value, file.size + 1);
-	mp_buf_init(&facts.scratch, file.size + 1);
-	mp_json_init(&facts.json, file.data, file.size);
-	ok = mp_json_next(&facts.json) == MP_JSON_OBJECT && take_members(&facts, "", flat) &&
-	     mp_json_next(&facts.json) == MP_JSON_END;
-	if (!ok)
-		mp_store_note(store, MP_WARNING, "bad-json", file.path,
-			      facts.json.err_text ? facts.json.err_offset
-						  : (int64_t)(facts.json.at - facts.json.begin),
-			      "%s",
-			      facts.json.err_text ? facts.json.err_text : "file is not one JSON object");
-	mp_buf_release(&facts.key);
-	mp_buf_release(&facts.value);
-	mp_buf_release(&facts.scratch);
+	if (!mp_facts_from_json(store, file.data, file.size, prefix, rules, &fault_offset))
+		mp_store_note(store, MP_WARNING, "bad-json", file.path, fault_offset,
+			      "file is not one JSON object");
 	mp_file_close(&file);
 }
 
@@ -127,10 +41,11 @@ static mp_status info_read(struct mp_ctx *ctx, const struct mp_source *source, s
 			   mp_err *err)
 {
 	/* Objects whose members become facts of their own: key, prefix of the facts. */
-	static const char *const flat[] = {"ms_profiler_info", "", "profiler_parameters",
-					   "profiler_parameters.", NULL};
+	static const struct mp_fact_rule rules[] = {
+		{"ms_profiler_info", ""}, {"profiler_parameters", "profiler_parameters."}, {NULL, NULL}};
 	struct mp_ranked_file info;
-	bool found = mp_ranked_file_find(source->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
+	bool found = mp_ranked_file_find(source->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) ==
+		     MINDPROF_OK;
 	bool metadata = has_file(source->dir, MP_FWK_METADATA_FILE);
 
 	(void)ctx;
@@ -138,9 +53,9 @@ static mp_status info_read(struct mp_ctx *ctx, const struct mp_source *source, s
 		return mp_err_set(err, MINDPROF_E_NOT_FOUND, source->dir->path, -1, "no '%s*' here",
 				  MP_FWK_INFO_PREFIX);
 	if (found)
-		read_file(source->dir, info.name, flat, store);
+		read_file(source->dir, info.name, "", rules, store);
 	if (metadata)
-		read_file(source->dir, MP_FWK_METADATA_FILE, NULL, store);
+		read_file(source->dir, MP_FWK_METADATA_FILE, "metadata.", NULL, store);
 	return MINDPROF_OK;
 }
 
@@ -151,7 +66,8 @@ static int info_recognise(const struct mp_source *source)
 
 	if (source->name)
 		return 0;
-	if (mp_ranked_file_find(source->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info))
+	if (mp_ranked_file_find(source->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) ==
+	    MINDPROF_OK)
 		return 30;
 	return has_file(source->dir, MP_FWK_METADATA_FILE) ? 30 : 0;
 }

@@ -32,7 +32,7 @@ static bool find_file(const struct mp_dir *framework, struct found_file *out)
 		out->rank = -1;
 		return true;
 	}
-	if (!mp_ranked_file_find(framework, MP_FWK_OP_RANGE_23_PREFIX, "", -1, &ranked))
+	if (mp_ranked_file_find(framework, MP_FWK_OP_RANGE_23_PREFIX, "", -1, &ranked) != MINDPROF_OK)
 		return false;
 	memcpy(out->name, ranked.name, sizeof(out->name));
 	out->likely = MP_FWK_23_73;
@@ -46,8 +46,10 @@ static int32_t rank_of_dir(const struct mp_dir *rank_dir, const struct mp_dir *f
 {
 	struct mp_ranked_file ranked;
 
-	if (mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked) ||
-	    mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &ranked))
+	if (mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked) ==
+		    MINDPROF_OK ||
+	    mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &ranked) ==
+		    MINDPROF_OK)
 		return ranked.rank;
 	return -1;
 }

@@ -164,7 +164,8 @@ static bool clock_of_23(struct op_range_clock *clock, const struct mp_dir *rank_
 {
 	struct mp_ranked_file info;
 
-	return mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) &&
+	return mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) ==
+		       MINDPROF_OK &&
 	       number_of_file(rank_dir, info.name, "system_cnt", &clock->base_tick) &&
 	       number_of_file(rank_dir, info.name, "system_time", &clock->offset_ns);
 }

@@ -44,8 +44,10 @@ extern const struct mp_reader *const mp_readers[];
 extern const struct mp_reader mp_reader_native, mp_reader_op_range, mp_reader_cpu_ops, mp_reader_run_info,
 	mp_reader_chrome_json;
 
-/* ---- what the readers share (rd_files.c, rd_faults.c) ---- */
+/* ---- what the readers share (rd_files.c, rd_facts.c, rd_faults.c) ---- */
 
+/* The same directory once more. */
+mp_status mp_dir_reopen(const struct mp_dir *dir, struct mp_dir *out, mp_err *err);
 /* The directory of the framework's files: dir/FRAMEWORK when it exists (2.7), else dir again (2.3). */
 mp_status mp_framework_dir_open(const struct mp_dir *dir, struct mp_dir *out, mp_err *err);
 
@@ -55,12 +57,25 @@ struct mp_ranked_file {
 	int32_t rank;
 	uint32_t n_others; /* further files of the pattern */
 };
-/* The file of `rank` when it exists, else the one of the lowest rank (rank -1: any). False when there is none. */
-bool mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const char *suffix, int32_t rank,
+/* The file of `rank` when it exists, else the one of the lowest rank (rank -1: any). E_NOT_FOUND when there is none. */
+mp_status mp_ranked_file_find(const struct mp_dir *dir, const char *prefix, const char *suffix, int32_t rank,
 			 struct mp_ranked_file *out);
 
 /* The text of one scalar of a JSON document: keys lead to it from the root ("CPU", "0", "Frequency"). */
 bool mp_json_scalar(const void *data, size_t size, const char *const *keys, size_t n_keys, struct mp_buf *out);
+
+/* What is special about a member of a JSON object that becomes facts. */
+struct mp_fact_rule {
+	const char *key;
+	const char *inner_prefix; /* the members of this object become facts with this prefix; NULL = left out */
+};
+/*
+ * The members of one JSON object become facts "<prefix><key>": strings without quotes, other values as JSON text.
+ * rules end with a NULL key; may be NULL. False when the text is not one JSON object: *fault_offset (may be NULL)
+ * tells where, what was read until then is kept.
+ */
+bool mp_facts_from_json(struct mp_store *store, const void *data, size_t size, const char *prefix,
+			const struct mp_fact_rule *rules, int64_t *fault_offset);
 
 /* One kind of fault, counted while reading in parallel and noted once per file at the end. */
 struct mp_fault {

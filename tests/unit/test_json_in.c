@@ -160,11 +160,11 @@ static const struct fault faults[] = {
 	{"\"a\tb\"", "control byte inside a string", 2, false},
 	{"\"a\nb\"", "control byte inside a string", 2, false},
 	{"\"a\x80\"", "invalid UTF-8", 2, false},
-	{"\"a\xc0\xaf\"", "invalid UTF-8", 2, false},	      /* overlong */
+	{"\"a\xc0\xaf\"", "invalid UTF-8", 2, false},         /* overlong */
 	{"\"a\xe0\x80\xaf\"", "invalid UTF-8", 2, false},     /* overlong */
 	{"\"a\xed\xa0\x80\"", "invalid UTF-8", 2, false},     /* surrogate */
 	{"\"a\xf4\x90\x80\x80\"", "invalid UTF-8", 2, false}, /* above U+10FFFF */
-	{"\"a\xe4\xb8\"", "invalid UTF-8", 2, false},	      /* cut, then a quote */
+	{"\"a\xe4\xb8\"", "invalid UTF-8", 2, false},         /* cut, then a quote */
 	{"\"\xe4\xb8\xad\xff\"", "invalid UTF-8", 4, false},
 	{"{\"k\x01\":1}", "control byte inside a string", 3, false},
 };
@@ -668,6 +668,45 @@ static void test_random_changes(void **state)
 	free(copy);
 }
 
+/* Numbers of all forms and lengths, close to the end of the data and far from it. */
+static void test_number_forms(void **state)
+{
+	static const char *const wholes[] = {"",
+					     "0",
+					     "7",
+					     "01",
+					     "12",
+					     "1234567",
+					     "123456789012345",
+					     "1234567890123456",
+					     "12345678901234567890"};
+	static const char *const tails[] = {"",    ".",   ".0", ".123", ".123456789012345",
+					    "e5",  "E+5", "e-", "e",    ".5e3",
+					    ".e3", "..1", "-",  ".1.2"};
+	size_t i, k, blanks, n_valid = 0;
+	char text[96];
+	int minus;
+
+	(void)state;
+	for (i = 0; i < MP_COUNT(wholes); i++)
+		for (k = 0; k < MP_COUNT(tails); k++)
+			for (blanks = 0; blanks < 20; blanks++)
+				for (minus = 0; minus < 2; minus++) {
+					int len =
+						snprintf(text, sizeof(text), "[%s%s%s%*s]", minus ? "-" : "",
+							 wholes[i], tails[k], (int)blanks, "");
+					char *copy = exact_copy(text, (size_t)len);
+
+					if (reader_valid(copy, (size_t)len) !=
+					    simple_valid(copy, (size_t)len))
+						fail_msg("the opinions differ: %s", text);
+					n_valid += simple_valid(copy, (size_t)len);
+					free(copy);
+				}
+	/* 7 good wholes, 7 good tails; "" "" makes "[ ]". */
+	assert_int_equal(n_valid, (7 * 7 * 2 + 1) * 20);
+}
+
 /* --- the documents of tests/data/json: the folder is the expectation */
 
 static char *load(const char *path, size_t *len)
@@ -722,13 +761,13 @@ static void test_documents(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tokens),	  cmocka_unit_test(test_faults),
-		cmocka_unit_test(test_nul_bytes), cmocka_unit_test(test_every_truncation),
-		cmocka_unit_test(test_depth),	  cmocka_unit_test(test_string_positions),
-		cmocka_unit_test(test_values),	  cmocka_unit_test(test_value_without_memory),
-		cmocka_unit_test(test_key_is),	  cmocka_unit_test(test_skip),
-		cmocka_unit_test(test_where),	  cmocka_unit_test(test_random_changes),
-		cmocka_unit_test(test_documents),
+		cmocka_unit_test(test_tokens),       cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_nul_bytes),    cmocka_unit_test(test_every_truncation),
+		cmocka_unit_test(test_depth),        cmocka_unit_test(test_string_positions),
+		cmocka_unit_test(test_values),       cmocka_unit_test(test_value_without_memory),
+		cmocka_unit_test(test_key_is),       cmocka_unit_test(test_skip),
+		cmocka_unit_test(test_where),        cmocka_unit_test(test_random_changes),
+		cmocka_unit_test(test_number_forms), cmocka_unit_test(test_documents),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

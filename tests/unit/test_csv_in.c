@@ -70,7 +70,7 @@ static void test_dialect(void **state)
 		{"\"a\"\"b\"c\"d,e\n", "<a\"bc\"d><e>;"},
 		{" \"a\",b\n", "< \"a\"><b>;"},
 		{"a\rb,c\r\n", "<a\rb><c>;"}, /* a bare CR is text */
-		{"a,b\r", "<a><b>;"},	      /* the LF of the last line was cut off */
+		{"a,b\r", "<a><b>;"},         /* the LF of the last line was cut off */
 		{"1719800000000010\t,x\n", "<1719800000000010\t><x>;"},
 		{" a , b \n", "< a >< b >;"},
 		{"\xef\xbb\xbf"
@@ -266,7 +266,7 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dialect),	  cmocka_unit_test(test_unterminated),
+		cmocka_unit_test(test_dialect),   cmocka_unit_test(test_unterminated),
 		cmocka_unit_test(test_in_place),  cmocka_unit_test(test_positions_and_columns),
 		cmocka_unit_test(test_nul_bytes), cmocka_unit_test(test_wide_row),
 		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_without_memory),

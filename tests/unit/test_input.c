@@ -401,11 +401,11 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),	       cmocka_unit_test(test_open_at),
+		cmocka_unit_test(test_plain),          cmocka_unit_test(test_open_at),
 		cmocka_unit_test(test_gzip_parts),     cmocka_unit_test(test_zstd_parts),
-		cmocka_unit_test(test_bomb),	       cmocka_unit_test(test_skippable_frame),
+		cmocka_unit_test(test_bomb),           cmocka_unit_test(test_skippable_frame),
 		cmocka_unit_test(test_garbage_behind), cmocka_unit_test(test_cuts),
-		cmocka_unit_test(test_flips),	       cmocka_unit_test(test_nothing_unpacked),
+		cmocka_unit_test(test_flips),          cmocka_unit_test(test_nothing_unpacked),
 		cmocka_unit_test(test_without_memory),
 	};
 

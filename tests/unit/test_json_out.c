@@ -286,7 +286,7 @@ int main(void)
 		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_indented),
 		cmocka_unit_test(test_not_finite),   cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_bad_utf8),     cmocka_unit_test(test_positions),
-		cmocka_unit_test(test_pieces),	     cmocka_unit_test(test_any_bytes_read_back),
+		cmocka_unit_test(test_pieces),       cmocka_unit_test(test_any_bytes_read_back),
 		cmocka_unit_test(test_valid_prefix), cmocka_unit_test(test_failures_stick),
 	};
 

@@ -346,11 +346,11 @@ static void test_without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	      cmocka_unit_test(test_integers),
-		cmocka_unit_test(test_doubles),	      cmocka_unit_test(test_unsafe_texts),
+		cmocka_unit_test(test_whole),         cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_doubles),       cmocka_unit_test(test_unsafe_texts),
 		cmocka_unit_test(test_shortening),    cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_rows_left_out), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_bars),	      cmocka_unit_test(test_without_memory),
+		cmocka_unit_test(test_bars),          cmocka_unit_test(test_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

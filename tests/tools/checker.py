@@ -7,7 +7,7 @@ import tempfile
 
 TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 FOLDERS = ["include", "src", "cli", "examples", "fuzz", "bench", "tests", "docs", "tools"]
-FILES = [".clang-format", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+FILES = [".clang-format", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"]
 
 
 class Scratch:

@@ -87,8 +87,8 @@ static void check_file(struct checker *checker, const char *path)
 	n_faults -= checker->no_trace;
 	if (json) {
 		mp_json_out_array_end(json);
-		mp_json_out_key(json, "trace");
-		mp_json_out_bool(json, !checker->no_trace);
+		mp_json_out_key(json, "left_out");
+		mp_json_out_bool(json, checker->no_trace);
 		mp_json_out_key(json, "n_faults");
 		mp_json_out_u64(json, n_faults);
 		cli_json_member(json, "status", mindprof_status_text(status));

@@ -4,14 +4,14 @@
 
 #include "base/banned.h"
 
-enum { COMPLETION_NONE, COMPLETION_BASH };
+enum { COMPLETION_NONE = -1, COMPLETION_BASH };
 
 struct help_options {
 	int man;
 	int completion;
 };
 
-static const char *const shells[] = {"none", "bash", NULL};
+static const char *const shells[] = {"bash", NULL};
 
 static const struct cli_option options[] = {
 	{"man", 0, CLI_FLAG, 0, NULL, offsetof(struct help_options, man), NULL,
@@ -28,7 +28,7 @@ static const struct cli_example examples[] = {
 
 static int run(int argc, char **argv)
 {
-	struct help_options target = {0};
+	struct help_options target = {.completion = COMPLETION_NONE};
 	struct cli_arguments arguments;
 	const struct cli_command *command = NULL;
 	int code = cli_parse(&cmd_help, argc, argv, &target, &arguments);

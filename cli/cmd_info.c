@@ -85,30 +85,44 @@ static int json_formats(void)
 
 /* -------------------------------------------------------------------- runs */
 
-static const char *const tables[] = {"facts", "sources", "notes"};
-
-static int print_run(struct mindprof_trace *trace, bool first)
+static int print_table(struct mindprof_trace *trace, const char *name)
 {
 	const struct mindprof_table *table;
 	struct mindprof_error error = {0};
-	int code = CLI_DONE;
+
+	if (mindprof_trace_table(trace, name, &table, &error))
+		return cli_failed(&error, NULL);
+	return cli_print_table(table, NULL, NULL, 0);
+}
+
+static void print_notes(struct mindprof_trace *trace)
+{
+	static const char *const severities[] = {"info", "warning", "problem"};
+	struct mindprof_note note;
 	size_t i;
 
-	for (i = 0; i < MP_COUNT(tables) && code == CLI_DONE; i++) {
-		if (mindprof_trace_table(trace, tables[i], &table, &error))
-			return cli_failed(&error, NULL);
-		if (i && !mindprof_table_rows(table))
-			continue;
-		cli_progress_end();
-		if (!first || i)
-			putchar('\n');
-		code = cli_print_table(table, NULL, NULL, 0);
+	for (i = 0; mindprof_trace_note(trace, i, &note); i++) {
+		printf("%s  %s: ", i ? "" : "\nNotes\n", severities[note.severity]);
+		cli_print_note(stdout, &note);
 	}
+}
+
+static int print_run(struct mindprof_trace *trace, bool first)
+{
+	int code;
+
+	if (!first)
+		putchar('\n');
+	code = print_table(trace, "facts");
+	putchar('\n');
+	code = cli_worse(code, print_table(trace, "sources"));
+	print_notes(trace);
 	return code;
 }
 
 static int json_run(struct mp_json_out *json, struct mindprof_trace *trace)
 {
+	static const char *const tables[] = {"facts", "sources", "notes"};
 	const struct mindprof_table *table;
 	struct mindprof_error error = {0};
 	int code = CLI_DONE;

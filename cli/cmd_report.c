@@ -36,29 +36,25 @@ static const struct cli_example examples[] = {
 /* What fits on a screen; more columns and the other tables are there with --table. */
 struct view {
 	const char *table, *columns, *order_by;
+	const char *needs; /* another table that must have rows */
 };
 static const struct view screen[] = {
-	{"steps", "step,dur_ns,covered_ns,waiting_ns,gap_ns,share,mark", "dur_ns"},
-	{"operators", "name,count,total_ns,avg_ns,max_ns,share", NULL},
-	{"ranges", "name,class,count,total_ns,self_ns,avg_ns,max_ns", NULL},
-	{"waiting", "queue,side,items,wait_ns,wait_avg_ns,wait_share,depth_avg,verdict", NULL},
-	{"memory_peak", "owner,held_bytes,share,at_ns,step", NULL},
+	{"steps", "step,dur_ns,covered_ns,waiting_ns,gap_ns,share,mark", "dur_ns", NULL},
+	/* without operators this table has the ranges, which come next anyway */
+	{"operators", "name,count,total_ns,avg_ns,max_ns,share", NULL, "operator_types"},
+	{"ranges", "name,class,count,total_ns,self_ns,avg_ns,max_ns", NULL, NULL},
+	{"waiting", "queue,side,items,wait_ns,wait_avg_ns,wait_share,depth_avg,verdict", NULL, NULL},
+	{"memory_peak", "owner,held_bytes,share,at_ns,step", NULL, NULL},
 };
 
 /* -------------------------------------------------------------------- head */
 
 static void print_span(const char *span_ns)
 {
-	int64_t ns;
+	uint64_t ns;
 
-	if (!mp_num_parse_i64(span_ns, strlen(span_ns), &ns))
-		return;
-	if (ns >= 1000000000)
-		printf(", %.3f s", (double)ns / 1e9);
-	else if (ns >= 1000000)
-		printf(", %.3f ms", (double)ns / 1e6);
-	else
-		printf(", %.3f us", (double)ns / 1e3);
+	if (mp_num_parse_u64(span_ns, strlen(span_ns), &ns))
+		printf(", %s", cli_duration((double)ns).text);
 }
 
 /* "program, rank 0, 3 threads, 1.234 s, 4711 events" and where it is. */
@@ -82,15 +78,18 @@ static void print_head(const struct mindprof_trace *trace, const struct report_f
 /* Empty tables say why in one line. */
 static int print_table(struct mindprof_trace *trace, const struct view *view, uint64_t max_rows)
 {
-	const struct mindprof_table *table;
+	const struct mindprof_table *table, *needed = NULL;
 	struct mindprof_error error = {0};
 
-	if (mindprof_trace_table(trace, view->table, &table, &error))
+	if (mindprof_trace_table(trace, view->table, &table, &error) ||
+	    (view->needs && mindprof_trace_table(trace, view->needs, &needed, &error)))
 		return cli_failed(&error, NULL);
 	cli_progress_end();
 	putchar('\n');
-	if (!mindprof_table_rows(table)) {
-		printf("%s: %s\n", mindprof_table_title(table), mindprof_table_empty_reason(table));
+	if (!needed || !mindprof_table_rows(table))
+		needed = table;
+	if (!mindprof_table_rows(needed)) {
+		printf("%s: %s\n", mindprof_table_title(table), mindprof_table_empty_reason(needed));
 		return CLI_DONE;
 	}
 	return cli_print_table(table, view->columns, view->order_by, max_rows);

@@ -25,6 +25,12 @@ int cli_failed(const struct mindprof_error *error, const char *hint);
 int cli_no_memory(void);
 /* Copies a text of a measured program for people: without control characters, cut to fit. */
 void cli_clean(char *to, size_t size, const char *text, size_t len);
+/* For people: "312.5 ms", "3.750 MiB". */
+struct cli_amount {
+	char text[32];
+};
+struct cli_amount cli_duration(double ns);
+struct cli_amount cli_size(double bytes);
 /* The worse of two exit codes: failed, then wrong usage, then incomplete, then done. */
 int cli_worse(int a, int b);
 

@@ -112,6 +112,38 @@ void cli_clean(char *to, size_t size, const char *text, size_t len)
 		memcpy(to + at, "...", 4);
 }
 
+/* Four digits and a unit, as tables have them. */
+static struct cli_amount amount(double value, double factor, const char *const *units, size_t n_units)
+{
+	struct cli_amount out;
+	size_t unit = 0;
+
+	for (; unit + 1 < n_units && value >= factor; unit++)
+		value /= factor;
+	snprintf(out.text, sizeof(out.text), "%.*f %s",
+		 !unit          ? 0
+		 : value < 10   ? 3
+		 : value < 100  ? 2
+		 : value < 1000 ? 1
+				: 0,
+		 value, units[unit]);
+	return out;
+}
+
+struct cli_amount cli_duration(double ns)
+{
+	static const char *const units[] = {"ns", "µs", "ms", "s"};
+
+	return amount(ns, 1000, units, MP_COUNT(units));
+}
+
+struct cli_amount cli_size(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+
+	return amount(bytes, 1024, units, MP_COUNT(units));
+}
+
 int cli_worse(int a, int b)
 {
 	static const int rank[] = {[CLI_DONE] = 0, [CLI_INCOMPLETE] = 1, [CLI_USAGE] = 2, [CLI_FAILED] = 3};

@@ -171,9 +171,8 @@ static void print_roff_paragraphs(const char *text)
 	for (; *text; text = next) {
 		size_t len = paragraph(text, &next);
 
-		fputs(".PP\n", stdout);
 		print_roff(text, len);
-		putchar('\n');
+		fputs(*next ? "\n.PP\n" : "\n", stdout);
 	}
 }
 
@@ -203,8 +202,10 @@ static void print_man_exit(const char *exit_text)
 	fputs(".SH \"EXIT STATUS\"\n", stdout);
 	for (i = 0; i < MP_COUNT(texts); i++)
 		printf(".TP\n\\fB%zu\\fR\n%s\n", i, texts[i]);
-	if (exit_text)
+	if (exit_text) {
+		fputs(".PP\n", stdout);
 		print_roff_paragraphs(exit_text);
+	}
 }
 
 static void print_command_man(const struct cli_command *command)

@@ -78,36 +78,6 @@ static bool text_is(const struct mindprof_table *table, size_t row, const char *
 	       !memcmp(text, expected, len);
 }
 
-/* "312.5 ms" */
-struct amount {
-	char text[32];
-};
-
-static struct amount duration(double ns)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s"};
-	struct amount amount;
-	size_t unit = 0;
-
-	for (; unit + 1 < MP_COUNT(units) && ns >= 1000; unit++)
-		ns /= 1000;
-	snprintf(amount.text, sizeof(amount.text), ns < 100 ? "%.1f %s" : "%.0f %s", ns, units[unit]);
-	return amount;
-}
-
-static struct amount size_of(double bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	struct amount amount;
-	size_t unit = 0;
-
-	for (; unit + 1 < MP_COUNT(units) && bytes >= 1024; unit++)
-		bytes /= 1024;
-	snprintf(amount.text, sizeof(amount.text), unit && bytes < 100 ? "%.1f %s" : "%.0f %s", bytes,
-		 units[unit]);
-	return amount;
-}
-
 /* ----------------------------------------------------------------- findings */
 
 static void add(struct report_findings *out, const char *code, const char *fmt, ...) MP_PRINTF(3, 4);
@@ -176,14 +146,14 @@ static void find_slow_steps(const struct mindprof_table *steps, struct report_fi
 	median = median_step(steps, process);
 	if (n_slow == 1)
 		add(out, "slow-step", "Step %lld was slow: %s, %.1f times the median step (%s).",
-		    (long long)number, duration((double)longest_ns).text,
-		    median > 0 ? (double)longest_ns / median : 0, duration(median).text);
+		    (long long)number, cli_duration((double)longest_ns).text,
+		    median > 0 ? (double)longest_ns / median : 0, cli_duration(median).text);
 	else
 		add(out, "slow-steps",
 		    "%zu of %zu steps were slow; the slowest, step %lld, took %s, %.1f times the "
 		    "median step (%s).",
-		    n_slow, rows_of(steps), (long long)number, duration((double)longest_ns).text,
-		    median > 0 ? (double)longest_ns / median : 0, duration(median).text);
+		    n_slow, rows_of(steps), (long long)number, cli_duration((double)longest_ns).text,
+		    median > 0 ? (double)longest_ns / median : 0, cli_duration(median).text);
 }
 
 /*
@@ -205,7 +175,7 @@ static void find_waiting(const struct mindprof_table *waiting, struct report_fin
 		get_double(waiting, i, "wait_share", &share);
 		get_int(waiting, i, "wait_ns", &wait_ns);
 		add(out, "waits-for-data", "Queue '%s': %s; waited %s, %.0f %% of the trace.", queue.text,
-		    verdict.text, duration((double)wait_ns).text, share * 100);
+		    verdict.text, cli_duration((double)wait_ns).text, share * 100);
 	}
 }
 
@@ -221,7 +191,7 @@ static void find_memory_growth(const struct mindprof_table *memory, struct repor
 			continue;
 		get_int(memory, i, "live_bytes", &live_bytes);
 		add(out, "memory-grows", "Memory of '%s' %s; %s live at the end.", owner.text, hint.text,
-		    size_of((double)live_bytes).text);
+		    cli_size((double)live_bytes).text);
 	}
 }
 

@@ -19,7 +19,7 @@ const struct api_content api_contents[] = {
 	{"", "logs/", NULL, "logs of MindSpore's profiler", MP_INFO},
 	{"", "profiler_info_*.json", "run-info", "profiler parameters", MP_INFO},
 	{"", "profiler_metadata.json", "run-info", "user metadata", MP_INFO},
-	{"", "PROF_*/", NULL, "device data (CANN)", MP_PROBLEM},
+	{"", "PROF_*/", NULL, "CANN device data", MP_PROBLEM},
 	{FWK, "mindspore.op_range", "op-range", "framework ranges", MP_INFO},
 	{FWK, "op_range_*", "op-range", "framework ranges", MP_INFO},
 	{FWK, "cpu_op_*", "cpu-ops", "CPU operators", MP_INFO},

@@ -223,14 +223,14 @@ static bool note_entry(void *user, const char *folder, const struct mp_dir_entry
 		       const struct api_content *content)
 {
 	struct mp_store *store = user;
+	char path[300];
 
+	snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", entry->name);
 	if (content && content->unread > MP_INFO)
-		mp_store_note(store, content->unread, "not-read", entry->name, -1,
-			      "%s%s%s (%s) is not read by this version", folder, *folder ? "/" : "",
-			      entry->name, content->title);
+		mp_store_note(store, content->unread, "not-read", path, -1, "%s is not read by this version",
+			      content->title);
 	else if (!content)
-		mp_store_note(store, MP_INFO, "unknown-content", entry->name, -1, "%s%s%s is not known",
-			      folder, *folder ? "/" : "", entry->name);
+		mp_store_note(store, MP_INFO, "unknown-content", path, -1, "nobody knows what this is");
 	return true;
 }
 

@@ -49,20 +49,38 @@ bool api_is_run_dir(const struct mp_dir *dir)
 	return found || api_file_reader(dir, NULL);
 }
 
+/* The path as given, so that messages show it; a symbolic link is followed first. */
+static mp_status resolve(const char *path, char *out, mp_err *err)
+{
+	struct stat info;
+	size_t len = strlen(path);
+
+	if (lstat(path, &info))
+		return mp_err_sys(err, errno, NULL, "cannot open '%s'", path);
+	if (S_ISLNK(info.st_mode) && !realpath(path, out))
+		return mp_err_sys(err, errno, NULL, "cannot open '%s'", path);
+	if (!S_ISLNK(info.st_mode)) {
+		if (len >= PATH_MAX)
+			return mp_err_sys(err, ENAMETOOLONG, NULL, "cannot open '%s'", path);
+		memcpy(out, path, len + 1);
+	}
+	return MINDPROF_OK;
+}
+
 mp_status api_open_parent(const char *path, struct mp_dir *dir, char **name, mp_err *err)
 {
 	char real[PATH_MAX];
 	char *slash;
 	mp_status status;
 
-	if (!realpath(path, real))
-		return mp_err_sys(err, errno, NULL, "cannot open '%s'", path);
+	MP_TRY(resolve(path, real, err));
 	slash = strrchr(real, '/');
-	*name = mp_strdup(slash + 1);
+	*name = mp_strdup(slash ? slash + 1 : real);
 	if (!*name)
-		return mp_err_nomem(err, strlen(slash));
-	slash[slash == real] = '\0';
-	status = mp_dir_open(real, dir, err);
+		return mp_err_nomem(err, strlen(real));
+	if (slash)
+		slash[slash == real] = '\0';
+	status = mp_dir_open(slash ? real : ".", dir, err);
 	if (status) {
 		mp_free(*name);
 		*name = NULL;

@@ -5,16 +5,16 @@
 # its own, with `mindprof` on the path, DATA = tests/data, SOURCE and BUILD = the two trees. Beside it:
 #   <case>.stdout.exact or .stdout.glob   what must be printed (neither = nothing)
 #   <case>.stderr.exact or .stderr.glob   the same for standard error
-#   <case>.exit                           the exit code, 0 without the file
+#   <case>.exit                           the exit code, 0 without the file; 77 = skipped
 # A .glob is one bash pattern over the whole text: * also matches line ends.
 #
 # usage: run_test.sh BUILD [--update] [COMMAND/CASE...]
 # --update writes .exact and .exit files anew from what came out; .glob files stay.
 set -u
-cd "$(dirname "$0")" || exit 2
-cases_dir=$PWD
 BUILD=$(cd "${1:?usage: run_test.sh BUILD [--update] [COMMAND/CASE...]}" && pwd) || exit 2
 shift
+cd "$(dirname "$0")" || exit 2
+cases_dir=$PWD
 update=
 if [[ ${1-} == --update ]]; then
 	update=1
@@ -56,12 +56,18 @@ compare() {
 }
 
 failed=0
+skipped=0
 for file in "${cases[@]}"; do
 	case=$cases_dir/${file%.sh}
 	good=1
 	mkdir "$scratch/work" "$scratch/tmp"
 	(cd "$scratch/work" && TMPDIR=$scratch/tmp exec bash "$case.sh") >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
 	code=$?
+	if ((code == 77)); then
+		((skipped++))
+		rm -rf "$scratch/work" "$scratch/tmp"
+		continue
+	fi
 	want=0
 	[[ -e $case.exit ]] && want=$(<"$case.exit")
 	if [[ $update ]]; then
@@ -84,5 +90,5 @@ for file in "${cases[@]}"; do
 	fi
 	rm -rf "$scratch/work" "$scratch/tmp"
 done
-echo "${#cases[@]} cases, $failed failed"
+echo "${#cases[@]} cases, $failed failed, $skipped skipped"
 ((failed == 0))

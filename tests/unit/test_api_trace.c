@@ -240,10 +240,9 @@ static void a_run_without_anything_to_read_is_incomplete(void **state)
 
 	assert_true(mindprof_trace_note(trace, 0, &note));
 	assert_string_equal(note.code, "not-read");
-	assert_string_equal(note.text,
-			    "PROF_000001_20250705072000001_ABCDEFGHIJKLMNOP (device data (CANN)) is not "
-			    "read by this version");
-	assert_int_equal(note.severity, MINDPROF_WARNING);
+	assert_string_equal(note.text, "CANN device data is not read by this version");
+	assert_string_equal(note.path, "PROF_000001_20250705072000001_ABCDEFGHIJKLMNOP");
+	assert_int_equal(note.severity, MINDPROF_PROBLEM);
 	assert_int_equal(note.byte_offset, -1);
 	assert_int_equal(note.count, 1);
 	assert_true(mindprof_trace_note(trace, 1, &note));
@@ -251,7 +250,7 @@ static void a_run_without_anything_to_read_is_incomplete(void **state)
 	assert_string_equal(note.path, "odd");
 	assert_int_equal(note.severity, MINDPROF_INFO);
 	assert_true(mindprof_trace_note(trace, 2, &note));
-	assert_string_equal(note.path, "mindspore.memory_usage");
+	assert_string_equal(note.path, "FRAMEWORK/mindspore.memory_usage");
 	assert_int_equal(note.severity, MINDPROF_WARNING);
 	assert_true(mindprof_trace_note(trace, 3, &note));
 	assert_string_equal(note.code, "nothing-to-read");

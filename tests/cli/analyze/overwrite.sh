@@ -1,0 +1,4 @@
+cp -r "$DATA/cpu/cpu-graph-schedule/raw" data
+mkdir data/host0_7688_20261130205131399_ascend_ms/ASCEND_PROFILER_OUTPUT
+echo foreign >data/host0_7688_20261130205131399_ascend_ms/ASCEND_PROFILER_OUTPUT/trace_view.json
+mindprof analyze data --overwrite | wc -l

@@ -1,0 +1,2 @@
+printf '\x7fELF\x00\x01' >a.json
+mindprof check a.json

@@ -1,0 +1,2 @@
+mkdir empty
+mindprof check empty nowhere

@@ -1,0 +1,2 @@
+cp -r "$DATA"/cpu/cpu-graph-schedule/raw/*399_ascend_ms run
+mindprof export run --to csv --table operator_types

@@ -1,0 +1,1 @@
+mindprof export nowhere --to chrome

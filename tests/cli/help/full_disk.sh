@@ -1,0 +1,2 @@
+# a full disk must not look like success
+mindprof --help >/dev/full

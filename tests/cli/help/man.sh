@@ -1,0 +1,1 @@
+mindprof help --man export

@@ -1,0 +1,1 @@
+mindprof info nowhere

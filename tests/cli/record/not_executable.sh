@@ -1,0 +1,2 @@
+touch file
+mindprof record -- ./file

@@ -1,0 +1,2 @@
+cp -r "$DATA/cpu/cpu-graph-schedule/raw" data
+mindprof report data >/dev/full

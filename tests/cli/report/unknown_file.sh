@@ -1,0 +1,2 @@
+echo hello >notes.txt
+mindprof report notes.txt

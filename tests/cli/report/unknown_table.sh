@@ -1,0 +1,1 @@
+mindprof report data --table nonsense

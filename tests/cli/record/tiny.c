@@ -16,7 +16,7 @@ static void work(void)
 {
 	for (uint64_t step = 1; step <= 3; step++) {
 		mindprof_step(step);
-		MINDPROF_RANGE("work") {
+		MINDPROF_RANGE ("work") {
 			usleep(1000);
 		}
 	}
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 		raise(SIGKILL);
 	} else if (!strcmp(then, "fork")) {
 		if (!fork()) {
-			MINDPROF_RANGE("child") {
+			MINDPROF_RANGE ("child") {
 				usleep(1000);
 			}
 			exit(0);

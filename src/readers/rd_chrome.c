@@ -292,7 +292,7 @@ static void decode_piece(struct chrome_worker *worker, const struct chrome_piece
 			return;
 		fault = at;
 		if (*at == '{')
-			next = chrome_decode(at, stop, &event, &fault);
+			next = chrome_decode(at, stop, &event, &worker->keys, &fault);
 		if (MP_LIKELY(next != NULL))
 			chrome_sink(worker, &event, at);
 		else

@@ -62,17 +62,49 @@ mp_status chrome_scan(struct mp_ctx *ctx, struct chrome_array *array, mp_err *er
 
 /* Members of an event, as bits of `has`. */
 enum chrome_member {
-	CHROME_PH, CHROME_NAME, CHROME_CAT, CHROME_TS, CHROME_DUR, CHROME_PID, CHROME_TID, CHROME_ARGS, CHROME_ID,
-	CHROME_ID2, CHROME_SCOPE, CHROME_BP, CHROME_S, CHROME_WAIT, CHROME_CAPACITY, CHROME_MEMBERS,
+	CHROME_TS, CHROME_DUR, CHROME_PID, CHROME_TID, /* numbers */
+	CHROME_PH, CHROME_NAME, CHROME_CAT, CHROME_ARGS, CHROME_ID, CHROME_ID2, CHROME_SCOPE, CHROME_BP, CHROME_S,
+	CHROME_WAIT, CHROME_CAPACITY,
+	CHROME_MEMBERS, /* any other */
 };
 #define CHROME_HAS(event, member) (((event)->has >> (member)) & 1u)
+#define CHROME_PARSED(event, member) (((event)->parsed >> (member)) & 1u)
 
 struct chrome_event {
-	uint32_t has;
-	struct chrome_text member[CHROME_MEMBERS];
+	uint32_t has, parsed;
+	char phase;         /* first byte of ph, 0 = none */
+	int64_t number[4];  /* ns, ns, pid, tid: valid where `parsed`, else the text has to be looked at */
+	struct chrome_text member[CHROME_MEMBERS + 1]; /* not set for what is parsed, and for ph of one byte */
+};
+
+/* Up to 16 bytes to compare with; len 0 = nothing. */
+struct chrome_pattern {
+	uint64_t word[2], mask[2];
+	uint8_t len;
+};
+
+/* What the last event had at this place: writers repeat their keys in one order, and many of their values. */
+struct chrome_key {
+	struct chrome_pattern key;   /* with quotes, colon and the space after it */
+	struct chrome_pattern value; /* with the byte behind it */
+	uint8_t member;              /* enum chrome_member */
+	int64_t number;              /* of the value, when it is a number */
+	struct chrome_text text;     /* the value, else */
+};
+struct chrome_keys {
+	struct chrome_key at[12];
+	/* The last event's text up to the value of ts, when only values that repeat stand before it. */
+	const char *head;  /* NULL = none */
+	size_t head_len;
+	unsigned head_n;   /* members in it, ts included */
+	uint32_t head_has, head_parsed;
+	char head_phase;
+	int64_t head_number[4];
+	struct chrome_text head_category;
 };
 /* Decodes the object at `at`; the byte after it, or NULL with the place of the fault: end when the text runs out. */
-const char *chrome_decode(const char *at, const char *end, struct chrome_event *event, const char **fault);
+const char *chrome_decode(const char *at, const char *end, struct chrome_event *event, struct chrome_keys *keys,
+			  const char **fault);
 /* One member of an object: *at is behind its brace or behind the last member. False at the end or a fault (*at NULL). */
 bool chrome_next_member(const char **at, const char *end, struct chrome_text *key, struct chrome_text *value);
 const char *chrome_skip_space(const char *at, const char *end);
@@ -216,6 +248,7 @@ struct chrome_worker {
 	struct mp_store *store;
 	struct mp_appender *appender;
 	enum chrome_mode mode;
+	struct chrome_keys keys;
 	mp_status failed;
 	struct mp_fault faults[CHROME_FAULTS];
 	int64_t end_ns; /* of all events seen; INT64_MIN = none */
@@ -227,6 +260,7 @@ struct chrome_worker {
 	struct chrome_lane lane_cache[CHROME_LANES];
 	struct chrome_name names[CHROME_NAMES];
 	struct chrome_category categories[CHROME_CATEGORIES];
+	const struct chrome_category *last_category; /* NULL = none yet */
 	struct chrome_detail details[CHROME_DETAILS];
 	struct mp_buf text, rest; /* decoded text; args that are not known fields */
 };
@@ -250,7 +284,17 @@ void chrome_metadata(struct chrome_worker *worker, const struct chrome_event *ev
 
 /* texts */
 const struct chrome_name *chrome_name_of(struct chrome_worker *worker, const struct chrome_text *text);
-const struct chrome_category *chrome_category_of(struct chrome_worker *worker, const struct chrome_text *text);
+const struct chrome_category *chrome_find_category(struct chrome_worker *worker, const struct chrome_text *text);
+/* A repeated category is the same copy of the text. */
+static inline const struct chrome_category *chrome_category_of(struct chrome_worker *worker,
+							       const struct chrome_text *text)
+{
+	const struct chrome_category *last = worker->last_category;
+
+	if (last && last->at == text->at && last->len == text->len)
+		return last;
+	return chrome_find_category(worker, text);
+}
 const struct chrome_detail *chrome_detail_of(struct chrome_worker *worker, uint32_t category,
 					     const struct chrome_text *args);
 /* The id of a text: escapes decoded, bytes that are no UTF-8 replaced. *flags gets CHROME_NAME_BAD_UTF8 and _CONTROL. */

@@ -19,7 +19,7 @@ static inline bool is_space(char c)
 
 static inline const char *skip_space(const char *at, const char *end)
 {
-	while (at < end && is_space(*at))
+	while (at < end && (unsigned char)*at <= ' ' && is_space(*at))
 		at++;
 	return at;
 }
@@ -78,60 +78,89 @@ static inline const char *take_string(const char *at, const char *end, struct ch
 	return at + 1;
 }
 
-/* The first quote or bracket from `at` on. */
-static inline const char *find_structure(const char *at, const char *end)
-{
-#if defined(__SSE2__)
-	for (; end - at >= 16; at += 16) {
-		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
-		__m128i brace = _mm_or_si128(v, _mm_set1_epi8(0x20));
-		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-					   _mm_or_si128(_mm_cmpeq_epi8(brace, _mm_set1_epi8('{')),
-							_mm_cmpeq_epi8(brace, _mm_set1_epi8('}'))));
-		unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+/* Whatever may stand in a number or a word. */
+static const bool scalar_bytes[256] = {
+	['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1,
+	['9'] = 1, ['.'] = 1, ['-'] = 1, ['+'] = 1, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1,
+	['F'] = 1, ['G'] = 1, ['H'] = 1, ['I'] = 1, ['J'] = 1, ['K'] = 1, ['L'] = 1, ['M'] = 1, ['N'] = 1,
+	['O'] = 1, ['P'] = 1, ['Q'] = 1, ['R'] = 1, ['S'] = 1, ['T'] = 1, ['U'] = 1, ['V'] = 1, ['W'] = 1,
+	['X'] = 1, ['Y'] = 1, ['Z'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1,
+	['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1, ['l'] = 1, ['m'] = 1, ['n'] = 1, ['o'] = 1,
+	['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1, ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1,
+	['y'] = 1, ['z'] = 1,
+};
 
-		if (mask)
-			return at + __builtin_ctz(mask);
+/* Walk through a container, which goes on from block to block. */
+struct walk {
+	size_t depth;
+	const char *escaped; /* the byte that a backslash hides */
+	bool in_string;
+};
+
+/* One quote, backslash or bracket; true at the end of the container. */
+static inline bool walk_byte(struct walk *walk, const char *at)
+{
+	char c = *at;
+
+	if (walk->in_string) {
+		if (at == walk->escaped)
+			return false;
+		if (c == '"')
+			walk->in_string = false;
+		else if (c == '\\')
+			walk->escaped = at + 1;
+		return false;
 	}
-#endif
-	while (at < end && *at != '"' && *at != '{' && *at != '}' && *at != '[' && *at != ']')
-		at++;
-	return at;
+	if (c == '"') {
+		walk->in_string = true;
+	} else if (c == '{' || c == '[') {
+		walk->depth++;
+	} else if (c == '}' || c == ']') {
+		return --walk->depth == 0;
+	}
+	return false;
 }
 
 /* at is at the opening bracket. Kinds of brackets are not compared: whoever needs the content parses it. */
 static const char *take_container(const char *at, const char *end, struct chrome_text *out)
 {
-	struct chrome_text string;
-	size_t depth = 0;
+	struct walk walk = {0};
+	uint8_t flags = CHROME_CONTAINER;
 
 	out->at = at;
-	out->flags = CHROME_CONTAINER;
-	for (;;) {
-		at = find_structure(at, end);
-		if (at >= end)
-			return NULL;
-		if (*at == '"') {
-			at = take_string(at + 1, end, &string);
-			if (!at)
-				return NULL;
-			out->flags |= string.flags & (CHROME_HIGH | CHROME_CONTROL);
-			continue;
-		}
-		depth += *at == '{' || *at == '[' ? 1 : (size_t)-1;
-		at++;
-		if (!depth)
-			break;
-	}
-	out->len = (size_t)(at - out->at);
-	return at;
-}
+#if defined(__SSE2__)
+	for (; end - at >= 16; at += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+		__m128i brace = _mm_or_si128(v, _mm_set1_epi8(0x20));
+		__m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+							_mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))),
+					   _mm_or_si128(_mm_cmpeq_epi8(brace, _mm_set1_epi8('{')),
+							_mm_cmpeq_epi8(brace, _mm_set1_epi8('}'))));
+		unsigned mask = (unsigned)_mm_movemask_epi8(hit);
 
-/* Whatever may stand in a number or a word. */
-static inline bool is_scalar(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-	       c == '-' || c == '+';
+		if (_mm_movemask_epi8(v))
+			flags |= CHROME_HIGH;
+		for (; mask; mask &= mask - 1) {
+			const char *byte = at + __builtin_ctz(mask);
+
+			if (walk_byte(&walk, byte)) {
+				out->flags = flags;
+				out->len = (size_t)(byte + 1 - out->at);
+				return byte + 1;
+			}
+		}
+	}
+#endif
+	for (; at < end; at++) {
+		if ((unsigned char)*at >= 0x80)
+			flags |= CHROME_HIGH;
+		if (walk_byte(&walk, at)) {
+			out->flags = flags;
+			out->len = (size_t)(at + 1 - out->at);
+			return at + 1;
+		}
+	}
+	return NULL;
 }
 
 static inline const char *take_value(const char *at, const char *end, struct chrome_text *out)
@@ -144,10 +173,91 @@ static inline const char *take_value(const char *at, const char *end, struct chr
 		return take_container(at, end, out);
 	out->at = at;
 	out->flags = 0;
-	while (at < end && is_scalar(*at))
+	while (at < end && scalar_bytes[(unsigned char)*at])
 		at++;
 	out->len = (size_t)(at - out->at);
 	return out->len ? at : NULL;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static inline bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+static const uint64_t pow10_u64[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* The digits at `at`, eight bytes at a time: value and number of digits, at most 16. */
+static inline const char *take_digits(const char *at, const char *end, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned round = 0; round < 2 && end - at >= 8; round++) {
+		const uint64_t tops = 0x8080808080808080ull;
+		uint64_t word, over;
+		unsigned n;
+
+		memcpy(&word, at, sizeof(word));
+		word ^= 0x3030303030303030ull;
+		/* The top bit of each byte that is no digit; wrong only above the first of them. */
+		over = ((word + 0x7676767676767676ull) | word) & tops;
+		n = over ? (unsigned)__builtin_ctzll(over) / 8 : 8;
+		if (!n)
+			return at;
+		/* Leading zeros come in from below; then neighbours are added up: 2, 4 and 8 digits. */
+		word <<= 64 - 8 * n;
+		word = (word & 0x0f0f0f0f0f0f0f0full) * 2561 >> 8;
+		word = (word & 0x00ff00ff00ff00ffull) * 6553601 >> 16;
+		word = (word & 0x0000ffff0000ffffull) * 42949672960001ull >> 32;
+		*value = *value * pow10_u64[n] + word;
+		at += n;
+		if (n < 8)
+			return at;
+	}
+	return at;
+}
+#else
+static inline const char *take_digits(const char *at, const char *end, uint64_t *value)
+{
+	const char *stop = end - at > 16 ? at + 16 : end;
+
+	for (*value = 0; at < stop && is_digit(*at); at++)
+		*value = *value * 10 + (uint64_t)(*at - '0');
+	return at;
+}
+#endif
+
+/* Microseconds in the usual form: up to 16 digits, perhaps a point and up to three more. NULL when it is
+ * another. */
+static inline const char *take_time(const char *at, const char *end, int64_t *ns)
+{
+	uint64_t whole, part = 0;
+	const char *next = take_digits(at, end, &whole), *point = next;
+
+	if (next == at || whole > INT64_MAX / 1000 - 1)
+		return NULL;
+	if (next < end && *next == '.') {
+		next = take_digits(next + 1, end, &part);
+		if (next - point > 4)
+			return NULL;
+		part *= pow10_u64[4 - (next - point)];
+	}
+	if (next >= end || scalar_bytes[(unsigned char)*next])
+		return NULL;
+	*ns = (int64_t)(whole * 1000 + part);
+	return next;
+}
+
+static inline const char *take_integer(const char *at, const char *end, int64_t *value)
+{
+	uint64_t whole;
+	const char *next = take_digits(at, end, &whole);
+
+	if (next == at || next >= end || scalar_bytes[(unsigned char)*next])
+		return NULL;
+	*value = (int64_t)whole;
+	return next;
 }
 
 /* ---------------------------------------------------------------- members */
@@ -196,45 +306,229 @@ static inline unsigned member_of(const char *key, size_t len)
 	}
 }
 
-const char *chrome_decode(const char *at, const char *end, struct chrome_event *event, const char **fault)
+/* A pattern of the first `len` bytes at `at`, at most 16; cleared when there are more. */
+static void remember(struct chrome_pattern *pattern, const char *at, size_t len)
 {
-	struct chrome_text key, ignored;
+	memset(pattern, 0, sizeof(*pattern));
+	if (len > sizeof(pattern->word))
+		return;
+	memcpy(pattern->word, at, len);
+	memset(pattern->mask, 0xff, len);
+	pattern->len = (uint8_t)len;
+}
+
+/* at has 16 readable bytes. A cleared pattern matches nothing. */
+static inline bool matches(const struct chrome_pattern *pattern, const char *at)
+{
+	uint64_t word[2];
+
+	memcpy(word, at, sizeof(word));
+	return pattern->len && !(((word[0] ^ pattern->word[0]) & pattern->mask[0]) |
+				 ((word[1] ^ pattern->word[1]) & pattern->mask[1]));
+}
+
+/* Behind the colon of the key at `at`, or NULL with the place of the fault. The key is remembered with what
+ * follows. */
+static const char *take_key(const char *at, const char *end, struct chrome_key *known, unsigned *member,
+			    const char **fault)
+{
+	struct chrome_text key;
 	const char *next;
 
-	event->has = 0;
-	at = skip_space(at + 1, end);
-	if (at < end && *at == '}')
-		return at + 1;
-	for (;;) {
-		unsigned member;
+	*fault = at;
+	if (at >= end || *at != '"')
+		return NULL;
+	next = take_string(at + 1, end, &key);
+	*fault = next ? at : end;
+	if (!next)
+		return NULL;
+	*member = member_of(key.at, key.len);
+	next = skip_space(next, end);
+	*fault = next;
+	if (next >= end || *next != ':')
+		return NULL;
+	next = skip_space(next + 1, end);
+	if (known) {
+		remember(&known->key, at, (size_t)(next - at));
+		known->value.len = 0;
+		known->member = (uint8_t)*member;
+	}
+	return next;
+}
 
-		*fault = at;
-		if (at >= end || *at != '"')
-			return NULL;
-		next = take_string(at + 1, end, &key);
-		*fault = next ? at : end;
-		if (!next)
-			return NULL;
-		at = skip_space(next, end);
-		*fault = at;
-		if (at >= end || *at != ':')
-			return NULL;
+/* The value of a member; numbers that are needed are parsed on the way. */
+static inline const char *take_member(const char *at, const char *end, unsigned member,
+				      struct chrome_event *event)
+{
+	const char *next = NULL;
+
+	switch (member) {
+	case CHROME_TS:
+	case CHROME_DUR:
+		next = take_time(at, end, &event->number[member - CHROME_TS]);
+		break;
+	case CHROME_PID:
+	case CHROME_TID:
+		next = take_integer(at, end, &event->number[member - CHROME_TS]);
+		break;
+	default:
+		break;
+	}
+	if (next) {
+		event->parsed |= 1u << member;
+		return next;
+	}
+	event->parsed &= ~(1u << member);
+	next = take_value(at, end, &event->member[member]);
+	if (next && member == CHROME_PH)
+		event->phase = event->member[member].len ? event->member[member].at[0] : '\0';
+	return next;
+}
+
+/* Values that are mostly the same from event to event. */
+#define REPEATED (1u << CHROME_PH | 1u << CHROME_PID | 1u << CHROME_TID | 1u << CHROME_CAT)
+
+/* As take_member, but a value that the last event had at this place, too, is known by its bytes. */
+static inline const char *take_repeated(const char *at, const char *end, struct chrome_key *known,
+					struct chrome_event *event)
+{
+	unsigned member = known->member;
+	const char *next;
+
+	if (end - at > 16 && matches(&known->value, at)) {
+		event->member[member] = known->text;
+		if (member < CHROME_PH) {
+			event->number[member] = known->number;
+			event->parsed |= 1u << member;
+		} else if (member == CHROME_PH) {
+			event->phase = known->text.at[0];
+		}
+		return at + known->value.len - 1;
+	}
+	next = take_member(at, end, member, event);
+	known->value.len = 0;
+	if (!next || next >= end || (member < CHROME_PH && !CHROME_PARSED(event, member)) ||
+	    (member >= CHROME_PH && !event->member[member].len))
+		return next;
+	/* With the byte behind it, so that 1 is not taken for the begin of 12. */
+	remember(&known->value, at, (size_t)(next + 1 - at));
+	if (member < CHROME_PH)
+		known->number = event->number[member];
+	else
+		known->text = event->member[member];
+	return next;
+}
+
+/* Remembers what stands before the value of ts at `at`; n members came before it. */
+static void remember_head(struct chrome_keys *keys, const struct chrome_event *event, const char *begin,
+			  const char *at, unsigned n)
+{
+	keys->head = NULL;
+	if (event->has & ~REPEATED || (size_t)(at - begin) < 16 || n >= MP_COUNT(keys->at))
+		return;
+	keys->head = begin;
+	keys->head_len = (size_t)(at - begin);
+	keys->head_n = n;
+	keys->head_has = event->has;
+	keys->head_parsed = event->parsed;
+	keys->head_phase = event->phase;
+	keys->head_category = event->member[CHROME_CAT];
+	memcpy(keys->head_number, event->number, sizeof(keys->head_number));
+}
+
+/* Whether the event at `at` begins as the last one did; then its members are filled in. */
+static inline bool take_head(const struct chrome_keys *keys, const char *at, const char *end,
+			     struct chrome_event *event)
+{
+	const char *head = keys->head;
+	size_t i, len = keys->head_len;
+
+	if (!head || (size_t)(end - at) < len)
+		return false;
+	for (i = 0; i + 16 < len; i += 16) {
+		if (!same(at + i, head + i, 16))
+			return false;
+	}
+	if (!same(at + len - 16, head + len - 16, 16))
+		return false;
+	event->has = keys->head_has;
+	event->parsed = keys->head_parsed;
+	event->phase = keys->head_phase;
+	event->member[CHROME_CAT] = keys->head_category;
+	event->number[CHROME_PID] = keys->head_number[CHROME_PID];
+	event->number[CHROME_TID] = keys->head_number[CHROME_TID];
+	return true;
+}
+
+/* The key at *at, by its bytes when it is the one that stood here last time. False after a fault. */
+static inline bool next_key(const char **at, const char *end, struct chrome_key *known, unsigned *member,
+			    const char **fault)
+{
+	if (MP_LIKELY(known && end - *at > 16 && matches(&known->key, *at))) {
+		*member = known->member;
+		*at += known->key.len;
+		return true;
+	}
+	*at = take_key(*at, end, known, member, fault);
+	return *at != NULL;
+}
+
+/* From behind a value to the next key; NULL at the end of the event, with *done behind it, and after a fault.
+ */
+static inline const char *next_member(const char *at, const char *end, const char **done, const char **fault)
+{
+	*done = NULL;
+	if (MP_LIKELY(end - at > 1 && at[0] == ',' && at[1] == '"'))
+		return at + 1;
+	at = skip_space(at, end);
+	*fault = at;
+	if (at < end && *at == ',')
+		return skip_space(at + 1, end);
+	if (at < end && *at == '}')
+		*done = at + 1;
+	return NULL;
+}
+
+const char *chrome_decode(const char *at, const char *end, struct chrome_event *event,
+			  struct chrome_keys *keys, const char **fault)
+{
+	const char *begin = at, *next, *done;
+	unsigned n = 0, member;
+	bool has_head = take_head(keys, at, end, event);
+
+	if (has_head) {
+		at += keys->head_len;
+		n = keys->head_n;
+	} else {
+		event->has = event->parsed = 0;
+		event->phase = '\0';
 		at = skip_space(at + 1, end);
-		member = member_of(key.at, key.len);
-		next = take_value(at, end, member < CHROME_MEMBERS ? &event->member[member] : &ignored);
-		*fault = at < end && (*at == '"' || *at == '{' || *at == '[') ? end : at;
-		if (!next)
-			return NULL;
-		event->has |= 1u << member;
-		at = skip_space(next, end);
-		*fault = at;
-		if (at >= end)
-			return NULL;
-		if (*at == '}')
+		if (at < end && *at == '}')
 			return at + 1;
-		if (*at != ',')
+	}
+	for (;; n++) {
+		struct chrome_key *known = n < MP_COUNT(keys->at) ? &keys->at[n] : NULL;
+
+		member = CHROME_TS;
+		if (!has_head) {
+			if (!next_key(&at, end, known, &member, fault))
+				return NULL;
+			if (member == CHROME_TS)
+				remember_head(keys, event, begin, at, n);
+		}
+		has_head = false;
+		if (known && REPEATED >> member & 1u)
+			next = take_repeated(at, end, known, event);
+		else
+			next = take_member(at, end, member, event);
+		if (MP_UNLIKELY(!next)) {
+			*fault = at < end && (*at == '"' || *at == '{' || *at == '[') ? end : at;
 			return NULL;
-		at = skip_space(at + 1, end);
+		}
+		event->has |= 1u << member;
+		at = next_member(next, end, &done, fault);
+		if (!at)
+			return done;
 	}
 }
 
@@ -262,39 +556,10 @@ bool chrome_next_member(const char **at, const char *end, struct chrome_text *ke
 	return true;
 }
 
-/* ---------------------------------------------------------------- numbers */
-
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
-
-/* The usual form: up to 16 digits, perhaps a point and up to three more. */
-static inline bool plain_time(const char *at, const char *end, int64_t *ns)
-{
-	const char *begin = at;
-	uint64_t value = 0;
-	unsigned digits = 0;
-
-	for (; at < end && is_digit(*at); at++)
-		value = value * 10 + (uint64_t)(*at - '0');
-	if (at == begin || at - begin > 16 || value > INT64_MAX / 1000 - 1)
-		return false;
-	if (at < end && *at == '.')
-		for (at++; digits < 3 && at < end && is_digit(*at); at++, digits++)
-			value = value * 10 + (uint64_t)(*at - '0');
-	if (at != end)
-		return false;
-	for (; digits < 3; digits++)
-		value *= 10;
-	*ns = (int64_t)value;
-	return true;
-}
+/* ---------------------------------------------------------------- numbers of members */
 
 bool chrome_time(const struct chrome_text *text, int64_t *ns)
 {
-	if (MP_LIKELY(plain_time(text->at, text->at + text->len, ns)))
-		return true;
 	return !(text->flags & CHROME_CONTAINER) && mp_num_parse_scaled(text->at, text->len, 3, ns);
 }
 
@@ -304,16 +569,6 @@ bool chrome_integer(const struct chrome_text *text, int64_t *value)
 
 	if (text->flags & CHROME_CONTAINER)
 		return false;
-	if (text->len && text->len < 18 && is_digit(text->at[0])) {
-		int64_t sum = 0;
-		size_t i;
-
-		for (i = 0; i < text->len && is_digit(text->at[i]); i++)
-			sum = sum * 10 + (text->at[i] - '0');
-		*value = sum;
-		if (i == text->len)
-			return true;
-	}
 	if (mp_num_parse_i64(text->at, text->len, value))
 		return true;
 	if (mp_num_parse_u64(text->at, text->len, &large)) {
@@ -342,6 +597,7 @@ static bool looks_like_event(const char *begin, const char *at, const char *end)
 
 const char *chrome_resync(const char *begin, const char *at, const char *end, size_t *budget)
 {
+	struct chrome_keys keys = {0};
 	struct chrome_event event;
 	const char *fault, *after;
 
@@ -350,7 +606,7 @@ const char *chrome_resync(const char *begin, const char *at, const char *end, si
 			at++;
 			continue;
 		}
-		after = chrome_decode(at, end, &event, &fault);
+		after = chrome_decode(at, end, &event, &keys, &fault);
 		if (after && CHROME_HAS(&event, CHROME_PH))
 			return at;
 		/* Each failed try may run far ahead: without a bound a hostile file takes quadratic time. */

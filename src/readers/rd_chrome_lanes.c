@@ -191,11 +191,14 @@ static bool number_of_word(struct chrome_worker *worker, const struct chrome_tex
 }
 
 /* A pid or tid; absent ones are 0. False when memory is out. */
-static bool number_of(struct chrome_worker *worker, const struct chrome_event *event,
-		      enum chrome_member member, int64_t *number)
+static inline bool number_of(struct chrome_worker *worker, const struct chrome_event *event,
+			     enum chrome_member member, int64_t *number)
 {
 	const struct chrome_text *text = &event->member[member];
 
+	*number = event->number[member];
+	if (CHROME_PARSED(event, member))
+		return true;
 	*number = 0;
 	if (!CHROME_HAS(event, member) || chrome_integer(text, number))
 		return true;

@@ -6,8 +6,8 @@
  */
 #include "readers/rd_chrome.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 #include "base/banned.h"
@@ -21,12 +21,15 @@ struct state {
 	int64_t depth[2], lowest[2];
 };
 
+/* Into the callers below, whatever instructions they are compiled for. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* Positions in 64 bytes, lowest bit first. */
 struct masks {
 	uint64_t quotes, backslashes, opens, closes;
 };
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 static inline uint64_t bits_of(const __m128i v[4])
 {
 	return (uint64_t)(unsigned)_mm_movemask_epi8(v[0]) |
@@ -56,6 +59,30 @@ static inline void find_masks(const char *at, struct masks *out)
 	out->opens = bits_of(o);
 	out->closes = bits_of(c);
 }
+
+#define WIDE __attribute__((target("avx2,bmi")))
+
+WIDE static inline uint64_t wide_bits(__m256i low, __m256i high)
+{
+	return (uint64_t)(unsigned)_mm256_movemask_epi8(low) | (uint64_t)(unsigned)_mm256_movemask_epi8(high)
+								       << 32;
+}
+
+/* As find_masks, with the wider registers of newer processors. */
+WIDE static inline void find_masks_wide(const char *at, struct masks *out)
+{
+	const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\');
+	const __m256i open = _mm256_set1_epi8('{'), close = _mm256_set1_epi8('}'),
+		      bit = _mm256_set1_epi8(0x20);
+	__m256i low = _mm256_loadu_si256((const __m256i *)(const void *)at);
+	__m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32));
+	__m256i low_brace = _mm256_or_si256(low, bit), high_brace = _mm256_or_si256(high, bit);
+
+	out->quotes = wide_bits(_mm256_cmpeq_epi8(low, quote), _mm256_cmpeq_epi8(high, quote));
+	out->backslashes = wide_bits(_mm256_cmpeq_epi8(low, backslash), _mm256_cmpeq_epi8(high, backslash));
+	out->opens = wide_bits(_mm256_cmpeq_epi8(low_brace, open), _mm256_cmpeq_epi8(high_brace, open));
+	out->closes = wide_bits(_mm256_cmpeq_epi8(low_brace, close), _mm256_cmpeq_epi8(high_brace, close));
+}
 #else
 static inline void find_masks(const char *at, struct masks *out)
 {
@@ -72,7 +99,7 @@ static inline void find_masks(const char *at, struct masks *out)
 #endif
 
 /* Bytes that follow an unescaped backslash. */
-static inline uint64_t find_escaped(struct state *state, uint64_t backslashes)
+INLINE uint64_t find_escaped(struct state *state, uint64_t backslashes)
 {
 	uint64_t escaped = state->escaped ? 1 : 0;
 
@@ -93,7 +120,7 @@ static inline uint64_t find_escaped(struct state *state, uint64_t backslashes)
 }
 
 /* Bit i becomes the parity of bits 0..i. */
-static inline uint64_t prefix_parity(uint64_t bits)
+INLINE uint64_t prefix_parity(uint64_t bits)
 {
 	bits ^= bits << 1;
 	bits ^= bits << 2;
@@ -103,7 +130,7 @@ static inline uint64_t prefix_parity(uint64_t bits)
 	return bits ^ bits << 32;
 }
 
-static inline void scan_masks(struct state *state, const struct masks *masks)
+INLINE void scan_masks(struct state *state, const struct masks *masks)
 {
 	uint64_t quotes = masks->quotes & ~find_escaped(state, masks->backslashes);
 	uint64_t in_string = prefix_parity(quotes) ^ state->in_string;
@@ -118,15 +145,44 @@ static inline void scan_masks(struct state *state, const struct masks *masks)
 	}
 }
 
-/* Whether the byte at begin is escaped by backslashes before it. *sure is false when that is too far to see.
+static void scan_blocks(struct state *state, const char *at, size_t n)
+{
+	struct masks masks;
+
+	for (; n; n--, at += 64) {
+		find_masks(at, &masks);
+		scan_masks(state, &masks);
+	}
+}
+
+#if defined(__x86_64__)
+WIDE static void scan_blocks_wide(struct state *state, const char *at, size_t n)
+{
+	struct masks masks;
+
+	for (; n; n--, at += 64) {
+		find_masks_wide(at, &masks);
+		scan_masks(state, &masks);
+	}
+}
+
+static bool has_wide(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi");
+}
+#else
+#define scan_blocks_wide scan_blocks
+#define has_wide() false
+#endif
+
+/* Whether the byte at begin is escaped by backslashes before it. Longer runs are nothing that anybody writes.
  */
-static bool begins_escaped(const char *text, size_t floor, size_t begin, bool *sure)
+static bool begins_escaped(const char *text, size_t floor, size_t begin)
 {
 	size_t at = begin;
 
 	while (at > floor && text[at - 1] == '\\' && begin - at < LOOK_BACK_MAX)
 		at--;
-	*sure = begin - at < LOOK_BACK_MAX;
 	return (begin - at) & 1;
 }
 
@@ -135,21 +191,19 @@ static mp_status scan_piece(void *user, size_t index, unsigned worker MP_UNUSED,
 	struct chrome_array *array = user;
 	struct chrome_piece *piece = &array->pieces[index];
 	struct state state = {0};
-	struct masks masks;
-	size_t at = piece->begin;
-	bool sure;
+	size_t at = piece->begin, n = (piece->end - at) / 64;
 
-	state.escaped = begins_escaped(array->text, array->begin, at, &sure);
-	for (; piece->end - at >= 64; at += 64) {
-		find_masks(array->text + at, &masks);
-		scan_masks(&state, &masks);
-	}
+	state.escaped = begins_escaped(array->text, array->begin, at);
+	if (has_wide())
+		scan_blocks_wide(&state, array->text + at, n);
+	else
+		scan_blocks(&state, array->text + at, n);
+	at += 64 * n;
 	if (at < piece->end) {
 		char rest[64] = {0};
 
 		memcpy(rest, array->text + at, piece->end - at);
-		find_masks(rest, &masks);
-		scan_masks(&state, &masks);
+		scan_blocks(&state, rest, 1);
 	}
 	piece->flips = state.in_string != 0;
 	memcpy(piece->depth, state.depth, sizeof(piece->depth));
@@ -167,7 +221,7 @@ struct cursor {
 /* Goes to the next event, or to the bracket that closes the array; false when [at, end) has neither. */
 static bool walk_to_event(const struct chrome_array *array, struct cursor *cursor, size_t end)
 {
-	bool sure, escaped = begins_escaped(array->text, array->begin, cursor->at, &sure);
+	bool escaped = begins_escaped(array->text, array->begin, cursor->at);
 
 	for (; cursor->at < end; cursor->at++) {
 		char c = array->text[cursor->at];

@@ -56,13 +56,20 @@ static void note_text_faults(struct chrome_worker *worker, uint8_t flags, const 
 		chrome_fault(worker, CHROME_BAD_CONTROL, text->at);
 }
 
+/* ts or dur. */
+static inline bool take_ns(const struct chrome_event *event, enum chrome_member which, int64_t *ns)
+{
+	*ns = event->number[which];
+	return CHROME_PARSED(event, which) ||
+	       (CHROME_HAS(event, which) && chrome_time(&event->member[which], ns));
+}
+
 /* Time on the store's axis; false and a fault when there is none. */
 static inline bool take_time(struct chrome_worker *worker, struct known *known)
 {
 	int64_t ns = 0;
 
-	if (MP_UNLIKELY(!CHROME_HAS(known->event, CHROME_TS) ||
-			!chrome_time(&known->event->member[CHROME_TS], &ns) ||
+	if (MP_UNLIKELY(!take_ns(known->event, CHROME_TS, &ns) ||
 			__builtin_add_overflow(ns, worker->read->base_ns, &known->ts_ns))) {
 		chrome_fault(worker, CHROME_NO_TIME, known->at);
 		return false;
@@ -119,7 +126,7 @@ static inline int64_t take_duration(struct chrome_worker *worker, const struct k
 		chrome_fault(worker, CHROME_NO_DURATION, known->at);
 		return 0;
 	}
-	if (MP_UNLIKELY(!chrome_time(&known->event->member[CHROME_DUR], &dur) || dur < 0)) {
+	if (MP_UNLIKELY(!take_ns(known->event, CHROME_DUR, &dur) || dur < 0)) {
 		chrome_fault(worker, CHROME_BAD_DURATION, known->at);
 		return 0;
 	}
@@ -449,7 +456,7 @@ static bool take_async_key(struct chrome_worker *worker, const struct known *kno
 static void sink_half(struct chrome_worker *worker, struct known *known, chrome_halves *halves, bool is_end)
 {
 	bool is_call = halves == &worker->calls;
-	char phase = known->event->member[CHROME_PH].at[0];
+	char phase = known->event->phase;
 	struct chrome_half half = {.ts_ns = known->ts_ns,
 				   .offset = (size_t)(known->at - worker->read->array.text),
 				   .is_end = is_end};
@@ -520,7 +527,7 @@ static void sink_event(struct chrome_worker *worker, struct known *known, char p
 
 static bool is_known_phase(char phase)
 {
-	return memchr("XBEbSeFiIRnTpCstf", phase, 17) != NULL;
+	return phase == 'X' || memchr("BEbSeFiIRnTpCstf", phase, 16) != NULL;
 }
 
 /* Begins of ranges, for flow ends that are bound to the next one. */
@@ -538,14 +545,13 @@ static void sink_begin(struct chrome_worker *worker, struct known *known)
 void chrome_sink(struct chrome_worker *worker, const struct chrome_event *event, const char *at)
 {
 	struct known known = {.event = event, .at = at};
-	char phase;
+	char phase = event->phase;
 
-	if (!CHROME_HAS(event, CHROME_PH) || !event->member[CHROME_PH].len) {
+	if (!phase) {
 		if (event->has && worker->mode == CHROME_EVENTS)
 			chrome_fault(worker, CHROME_NO_PHASE, at);
 		return;
 	}
-	phase = event->member[CHROME_PH].at[0];
 	if (worker->mode == CHROME_BEGINS) {
 		if (phase == 'X' || phase == 'B')
 			sink_begin(worker, &known);

@@ -61,9 +61,47 @@ uint32_t chrome_string(struct chrome_worker *worker, const struct chrome_text *t
 	return id;
 }
 
+static inline uint64_t load(const char *at, size_t len)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, at, len);
+	return word;
+}
+
+/* Texts of events are short: they are compared by words that overlap. */
 static inline bool same_text(const char *at, size_t len, const struct chrome_text *text)
 {
-	return at && len == text->len && !memcmp(at, text->at, len);
+	const char *other = text->at;
+
+	if (!at || len != text->len)
+		return false;
+	if (at == other)
+		return true;
+	if (len < 8)
+		return !memcmp(at, other, len);
+	for (size_t i = 0; i + 8 < len; i += 8) {
+		if (load(at + i, 8) != load(other + i, 8))
+			return false;
+	}
+	return load(at + len - 8, 8) == load(other + len - 8, 8);
+}
+
+/* Picks a place in a cache; a bad one costs time only. */
+static inline size_t place_of(const struct chrome_text *text, uint64_t seed, size_t n)
+{
+	uint64_t hash = seed + text->len;
+	size_t i;
+
+	if (text->len < 8) {
+		for (i = 0; i < text->len; i++)
+			hash = hash << 8 ^ (unsigned char)text->at[i] ^ hash >> 56;
+		return (hash * 0x9e3779b97f4a7c15ull >> 32) % n;
+	}
+	for (i = 0; i + 8 < text->len; i += 8)
+		hash = (hash ^ load(text->at + i, 8)) * 0x9e3779b97f4a7c15ull ^ hash >> 29;
+	hash = (hash ^ load(text->at + text->len - 8, 8)) * 0x9e3779b97f4a7c15ull;
+	return (hash ^ hash >> 32) % n;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -91,8 +129,7 @@ static uint8_t name_flags(const struct chrome_text *text, int64_t *step)
 
 const struct chrome_name *chrome_name_of(struct chrome_worker *worker, const struct chrome_text *text)
 {
-	uint64_t hash = mp_hash_bytes(text->at, text->len, 0);
-	struct chrome_name *slot = &worker->names[hash % CHROME_NAMES];
+	struct chrome_name *slot = &worker->names[place_of(text, 0, CHROME_NAMES)];
 
 	if (MP_LIKELY(same_text(slot->at, slot->len, text))) {
 		slot->at = text->at; /* the newest copy is in the processor's cache */
@@ -163,15 +200,17 @@ static bool is_class_word(const struct chrome_text *text)
 	return false;
 }
 
-const struct chrome_category *chrome_category_of(struct chrome_worker *worker, const struct chrome_text *text)
+const struct chrome_category *chrome_find_category(struct chrome_worker *worker,
+						   const struct chrome_text *text)
 {
-	uint64_t hash = mp_hash_bytes(text->at, text->len, 0);
-	struct chrome_category *slot = &worker->categories[hash % CHROME_CATEGORIES];
+	struct chrome_category *slot = &worker->categories[place_of(text, 0, CHROME_CATEGORIES)];
 
 	if (MP_LIKELY(same_text(slot->at, slot->len, text))) {
 		slot->at = text->at;
+		worker->last_category = slot;
 		return slot;
 	}
+	worker->last_category = NULL;
 	slot->at = text->at;
 	slot->len = text->len;
 	slot->flags = 0;
@@ -327,8 +366,7 @@ static bool make_detail(struct chrome_worker *worker, struct chrome_detail *slot
 const struct chrome_detail *chrome_detail_of(struct chrome_worker *worker, uint32_t category,
 					     const struct chrome_text *args)
 {
-	uint64_t hash = mp_hash_bytes(args->at, args->len, category);
-	struct chrome_detail *slot = &worker->details[hash % CHROME_DETAILS];
+	struct chrome_detail *slot = &worker->details[place_of(args, category, CHROME_DETAILS)];
 
 	if (MP_LIKELY(same_text(slot->args, slot->len, args) && slot->category == category)) {
 		slot->args = args->at;

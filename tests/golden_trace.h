@@ -38,7 +38,7 @@ static void flat_add(struct flat_events *list, struct flat_event event)
 	assert_true(mp_vec_push(list, event));
 }
 
-static void flat_release(struct flat_events *list)
+static void MP_UNUSED flat_release(struct flat_events *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		mp_free(list->at[i].name);
@@ -120,7 +120,7 @@ static struct flat_events MP_UNUSED flat_load(const char *path, int64_t pid)
 }
 
 /* Ranges, instants and flows of process `pid` in a store. */
-static struct flat_events flat_of_store(const struct mp_store *store, int64_t pid)
+static struct flat_events MP_UNUSED flat_of_store(const struct mp_store *store, int64_t pid)
 {
 	struct flat_events list = {0};
 
@@ -169,7 +169,7 @@ static int flat_compare(const void *left, const void *right)
 	return order;
 }
 
-static void flat_sort(struct flat_events *list)
+static void MP_UNUSED flat_sort(struct flat_events *list)
 {
 	if (list->len)
 		qsort(list->at, list->len, sizeof(*list->at), flat_compare);

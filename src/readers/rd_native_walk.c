@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-#define FORGET_BYTES (4u << 20)
+#define FORGET_BYTES (1u << 20)
 
 const struct mp_fault_kind native_fault_kinds[NATIVE_FAULTS] = {
 	[NATIVE_BAD_SEGMENT] = {MP_PROBLEM, "damaged", "no sound segment header, skipped to the next one"},

@@ -66,6 +66,7 @@ static mp_status workers_init(struct op_range_file *in, struct mp_pool *pool, mp
 		struct op_range_worker *worker = &in->workers[i];
 
 		mp_buf_init(&worker->buf, SIZE_MAX / 8);
+		worker->last_track = UINT32_MAX;
 		worker->slots = mp_calloc(OP_RANGE_CACHE_SLOTS, sizeof(*worker->slots));
 		if (!worker->slots)
 			return mp_err_nomem(err, OP_RANGE_CACHE_SLOTS * sizeof(*worker->slots));

@@ -4,8 +4,6 @@
  * the original converts them; without those, 100 MHz is assumed (or rd_op_range_fit.c finds better).
  * Input: info.json, host_start.log, start_info, profiler_info. Document: docs/formats/framework.md.
  */
-#include <math.h>
-
 #include "base/mem.h"
 #include "base/num.h"
 #include "readers/rd_op_range.h"
@@ -13,46 +11,6 @@
 #include "base/banned.h"
 
 #define PROF_PREFIX "PROF_"
-
-/* ---- conversion ---- */
-
-/* (tick - base) * 1000 rounded once to double, then one division: the order of 2.7. */
-static double divided(const struct op_range_clock *clock, int64_t ticks)
-{
-	int64_t product;
-
-	if (MP_LIKELY(!__builtin_mul_overflow(ticks, 1000, &product)))
-		return (double)product / clock->mhz;
-	return (double)((__int128)ticks * 1000) / clock->mhz;
-}
-
-/* offset + d, rounded half to even on the sum. */
-static bool add_rounded(int64_t offset_ns, double d, int64_t *out)
-{
-	double whole = floor(d), rest = d - whole;
-	int64_t sum;
-
-	if (!(whole >= -9.2e18 && whole <= 9.2e18) || __builtin_add_overflow(offset_ns, (int64_t)whole, &sum))
-		return false;
-	if (rest > 0.5 || (rest == 0.5 && sum & 1)) {
-		if (sum == INT64_MAX)
-			return false;
-		sum++;
-	}
-	*out = sum;
-	return true;
-}
-
-bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns)
-{
-	int64_t ticks;
-
-	if (MP_UNLIKELY(tick > INT64_MAX) || __builtin_sub_overflow((int64_t)tick, clock->base_tick, &ticks))
-		return false;
-	return add_rounded(clock->offset_ns,
-			   clock->divides ? divided(clock, ticks) : (double)ticks * clock->ns_per_tick,
-			   out_ns);
-}
 
 void op_range_clock_assume(struct op_range_clock *clock, const char *path, struct mp_store *store)
 {

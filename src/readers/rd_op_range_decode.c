@@ -31,49 +31,49 @@ struct record {
 
 static inline struct record load_record(enum mp_fwk_form form, const uint8_t *body)
 {
-	struct record r;
-
-	if (form == MP_FWK_27) {
-		struct mp_fwk_op_range raw;
-
-		memcpy(&raw, body, sizeof(raw));
-		r = (struct record){raw.thread_id, raw.flow_id, raw.start_tick, raw.end_tick};
-	} else {
-		r.start_tick = op_range_u64(body + offsetof(struct mp_fwk_op_range_23, start_tick));
-		r.end_tick = op_range_u64(body + offsetof(struct mp_fwk_op_range_23, end_tick));
-		r.thread_id = op_range_u64(body + offsetof(struct mp_fwk_op_range_23, start_thread_id));
-		r.flow_id = mp_fwk_forms[form].has_flow
-				    ? op_range_u64(body + offsetof(struct mp_fwk_op_range_23, flow_id))
-				    : MP_FWK_NO_FLOW;
-	}
-	return r;
+	if (form == MP_FWK_27)
+		return (struct record){
+			op_range_u64(body + offsetof(struct mp_fwk_op_range, thread_id)),
+			op_range_u64(body + offsetof(struct mp_fwk_op_range, flow_id)),
+			op_range_u64(body + offsetof(struct mp_fwk_op_range, start_tick)),
+			op_range_u64(body + offsetof(struct mp_fwk_op_range, end_tick)),
+		};
+	return (struct record){
+		op_range_u64(body + offsetof(struct mp_fwk_op_range_23, start_thread_id)),
+		mp_fwk_forms[form].has_flow
+			? op_range_u64(body + offsetof(struct mp_fwk_op_range_23, flow_id))
+			: MP_FWK_NO_FLOW,
+		op_range_u64(body + offsetof(struct mp_fwk_op_range_23, start_tick)),
+		op_range_u64(body + offsetof(struct mp_fwk_op_range_23, end_tick)),
+	};
 }
 
 /* The part of a record that decides its name: from the numbers of the names on (2.7), the fields (2.3). */
 static const struct op_range_name *lookup_name(struct op_range_file *in, struct op_range_worker *worker,
-					       const uint8_t *body, uint32_t len,
-					       struct op_range_name *scratch)
+					       const uint8_t *body, uint32_t len)
 {
 	uint32_t from = in->form == MP_FWK_27 ? offsetof(struct mp_fwk_op_range, module)
 					      : mp_fwk_forms[in->form].fixed_bytes;
-	uint32_t key_len = len - from;
-	struct op_range_cache_slot *slot;
-	uint64_t hash;
+	uint64_t hash = mp_hash_bytes(body + from, len - from, 0);
+	struct op_range_cache_slot *slot = &worker->slots[hash % OP_RANGE_CACHE_SLOTS];
 
-	if (key_len > OP_RANGE_CACHED_BYTES || !key_len)
-		return op_range_name_compose(in->store, in->form, body, len, &worker->buf, scratch) ? scratch
-												    : NULL;
-	hash = mp_hash_bytes(body + from, key_len, 0);
-	slot = &worker->slots[hash % OP_RANGE_CACHE_SLOTS];
-	if (slot->hash == hash && slot->len == key_len && memcmp(slot->bytes, body + from, key_len) == 0)
+	if (slot->hash == hash && slot->len == len)
 		return &slot->value;
 	slot->len = 0;
 	if (!op_range_name_compose(in->store, in->form, body, len, &worker->buf, &slot->value))
 		return NULL;
 	slot->hash = hash;
-	slot->len = key_len;
-	memcpy(slot->bytes, body + from, key_len);
+	slot->len = len;
 	return &slot->value;
+}
+
+static uint32_t track_of(const struct op_range_file *in, struct op_range_worker *worker, uint64_t thread)
+{
+	if (worker->last_track == UINT32_MAX || worker->last_thread != thread) {
+		worker->last_thread = thread;
+		worker->last_track = (uint32_t)*mp_map64_lookup(&in->tracks, thread);
+	}
+	return worker->last_track;
 }
 
 static bool append_flow(struct op_range_file *in, struct op_range_worker *worker, const struct mp_event *at,
@@ -93,7 +93,6 @@ static bool append_record(struct op_range_file *in, struct op_range_worker *work
 			  const struct op_range_name *name, struct mp_event *event)
 {
 	bool lasts = event->a > 0;
-	struct mp_event step = *event;
 
 	event->name = name->name;
 	event->detail = name->detail;
@@ -101,7 +100,8 @@ static bool append_record(struct op_range_file *in, struct op_range_worker *work
 	if (!mp_append(worker->appender, lasts ? MP_KIND_RANGE : MP_KIND_MARK, event))
 		return false;
 	if (name->step >= 0) {
-		step.a = name->step;
+		struct mp_event step = {.ts_ns = event->ts_ns, .a = name->step, .track = event->track};
+
 		if (!mp_append(worker->appender, MP_KIND_STEP, &step))
 			return false;
 	}
@@ -132,8 +132,7 @@ static bool decode_record(struct op_range_file *in, struct op_range_worker *work
 {
 	int64_t offset = body - in->file.data - MP_FWK_HEAD_BYTES;
 	struct record r = load_record(in->form, body);
-	struct op_range_name scratch;
-	const struct op_range_name *name = lookup_name(in, worker, body, len, &scratch);
+	const struct op_range_name *name = lookup_name(in, worker, body, len);
 	struct mp_event event = {0};
 
 	if (!name)
@@ -145,7 +144,7 @@ static bool decode_record(struct op_range_file *in, struct op_range_worker *work
 		mp_fault_add(&worker->faults[r.start_tick ? OP_RANGE_TIME : OP_RANGE_NO_START], offset, 1);
 		return true;
 	}
-	event.track = (uint32_t)*mp_map64_lookup(&in->tracks, r.thread_id);
+	event.track = track_of(in, worker, r.thread_id);
 	if (name->is_flow)
 		return append_flow(in, worker, &event, r.flow_id, MP_FLOW_BEGIN);
 	if (r.end_tick && r.end_tick < r.start_tick)

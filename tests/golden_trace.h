@@ -25,7 +25,8 @@ struct flat_event {
 	char phase; /* X, i, s, f */
 	char *name; /* owned */
 	int64_t tid, ts_ns, dur_ns;
-	char *args; /* owned; raw JSON text, "" = none */
+	char *args;     /* owned; raw JSON text, "" = none */
+	char *category; /* owned; of a store */
 	uint64_t flow_id;
 };
 struct flat_events {
@@ -43,6 +44,7 @@ static void MP_UNUSED flat_release(struct flat_events *list)
 	for (size_t i = 0; i < list->len; i++) {
 		mp_free(list->at[i].name);
 		mp_free(list->at[i].args);
+		mp_free(list->at[i].category);
 	}
 	mp_vec_release(list);
 }
@@ -146,6 +148,7 @@ static struct flat_events MP_UNUSED flat_of_store(const struct mp_store *store, 
 			flat.dur_ns = flat.phase == 'X' ? e.a : 0;
 			flat.flow_id = block->kind == MP_KIND_FLOW ? (uint64_t)e.a : 0;
 			flat.name = mp_strdup(mp_store_text(store, e.name).text);
+			flat.category = mp_strdup(mp_store_text(store, detail.category).text);
 			flat.args = mp_strdup(mp_store_text(store, detail.args).text);
 			flat_add(&list, flat);
 		}
@@ -186,6 +189,7 @@ static void MP_UNUSED flat_keep(struct flat_events *list, char phase)
 		} else {
 			mp_free(list->at[i].name);
 			mp_free(list->at[i].args);
+			mp_free(list->at[i].category);
 		}
 	}
 	list->len = n;

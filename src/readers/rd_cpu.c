@@ -35,7 +35,7 @@ static uint32_t add_detail(struct mp_store *store, const struct mp_cpu_op *op, u
 	struct mp_detail detail = {
 		.type = mp_strtab_add(mp_store_strings(store), type.text, type.len),
 		.shapes = shapes,
-		.args = mp_store_string(store, "{\"type\": \"" MP_CPU_OP_KIND "\"}"),
+		.category = mp_store_string(store, MP_CPU_OP_KIND),
 		.stream = -1,
 	};
 

@@ -443,17 +443,17 @@ static bool note_gaps(struct native *in)
 static void note_end(struct native *in, uint64_t end_tick, size_t n_open)
 {
 	const char *path = in->files[NATIVE_IN_SESSION].path;
-	int64_t end_ns = mp_clock_ns(&in->clock, end_tick);
+	int64_t span_ns = mp_clock_dur_ns(&in->clock, 0, end_tick);
 	char seconds[MP_NUM_MAX + 1];
 
 	if (in->ended && in->complete)
 		return;
-	seconds[mp_num_put_scaled(seconds, end_ns, 9)] = '\0';
+	seconds[mp_num_put_scaled(seconds, span_ns / 1000000, 3)] = '\0';
 	if (!in->ended)
 		mp_store_note(
 			in->store, MP_WARNING, "recording-cut", path, -1,
 			"the recording was not ended: the process was killed or is still running; the last event is "
-			"at %s s, %zu ranges were open then%s",
+			"at %s s from its begin, %zu ranges were open then%s",
 			seconds, n_open,
 			in->have[NATIVE_IN_RING] ? ""
 						 : "; without 'ring.mpr' the last events may be missing");
@@ -471,6 +471,8 @@ static void note_all(struct native *in, uint64_t end_tick, size_t n_open)
 		n_records += in->workers[i].n_records;
 		n_lost += in->workers[i].n_lost;
 	}
+	/* Before the faults: a cut file says less, and the first text of a kind is the one that is kept. */
+	note_end(in, end_tick, n_open);
 	for (int file = 0; file < NATIVE_FILES; file++)
 		if (in->files[file].path)
 			mp_faults_note(in->store, in->files[file].path, in->faults[file], native_fault_kinds,
@@ -479,7 +481,6 @@ static void note_all(struct native *in, uint64_t end_tick, size_t n_open)
 	if (n_lost)
 		mp_store_set_fact(in->store, "records_damaged", digits, mp_num_put_u64(digits, n_lost));
 	note_drops(in);
-	note_end(in, end_tick, n_open);
 }
 
 /* ---- the reader ---- */

@@ -117,8 +117,11 @@ static double median_step(const struct mindprof_table *steps, const char *proces
 		    get_int(steps, i, "dur_ns", &durations[n]))
 			n++;
 	qsort(durations, n, sizeof(*durations), compare_durations);
-	if (n)
-		median = ((double)durations[(n - 1) / 2] + (double)durations[n / 2]) / 2;
+	if (n) {
+		size_t lower = (n - 1) / 2, upper = n / 2;
+
+		median = ((double)durations[lower] + (double)durations[upper]) / 2;
+	}
 	mp_free(durations);
 	return median;
 }

@@ -44,7 +44,8 @@ static bool matches(const struct api_content *content, const char *folder, const
 	bool wants_dir = content->pattern[len - 1] == '/';
 
 	/* MindSpore 2.3 has the files of FRAMEWORK in the directory itself. */
-	if ((*folder && strcmp(content->folder, folder)) || (wants_dir ? !entry->is_dir : !entry->is_file))
+	if ((*folder && strcmp(content->folder, folder) != 0) ||
+	    (wants_dir ? !entry->is_dir : !entry->is_file))
 		return false;
 	memcpy(pattern, content->pattern, len + 1);
 	pattern[len - wants_dir] = '\0';

@@ -31,10 +31,10 @@ static void release_choice(struct choice *choice)
 	mp_free(choice->title);
 }
 
-static mp_status no_column(const struct mp_table *table, const char *key, size_t len, mp_err *err)
+static mp_status no_column(const struct mp_table_shape *shape, const char *key, size_t len, mp_err *err)
 {
-	return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1, "table '%s' has no column '%.*s'",
-			  table->shape->name, (int)MP_MIN(len, 64u), key);
+	return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1, "table '%s' has no column '%.*s'", shape->name,
+			  (int)MP_MIN(len, 64u), key);
 }
 
 static int find_key(const struct mp_table_shape *shape, const char *key, size_t len)
@@ -69,7 +69,7 @@ static mp_status choose_columns(struct choice *choice, const struct mp_table *ta
 		len = strcspn(keys, ",");
 		column = find_key(table->shape, keys, len);
 		if (column < 0)
-			return no_column(table, keys, len, err);
+			return no_column(table->shape, keys, len, err);
 		MP_TRY(add_column(choice, table, (size_t)column, err));
 	}
 	return MINDPROF_OK;
@@ -98,7 +98,7 @@ static mp_status order(struct choice *choice, const char *key, mp_err *err)
 	int column = find_key(&choice->shape, key, strlen(key));
 
 	if (column < 0)
-		return no_column(&choice->table, key, strlen(key), err);
+		return no_column(&choice->shape, key, strlen(key), err);
 	choice->title = mp_asprintf("%s by %s", choice->shape.title, choice->columns[column].title);
 	if (!choice->title)
 		return mp_err_nomem(err, strlen(choice->shape.title));

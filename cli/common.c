@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- progress */
 
-#define PROGRESS_NS 100000000 /* between two drawings */
+#define PROGRESS_NS 100000000 /* between two drawings, and before the first: short work shows nothing */
 #define BAR_CELLS 30
 
 /* Readers report from any thread. */
@@ -45,7 +45,10 @@ static void draw_progress(void *user, const char *what, uint64_t done, uint64_t 
 		memset(bar, ' ', BAR_CELLS);
 		memset(bar, '#', cells);
 		bar[BAR_CELLS] = '\0';
-		fprintf(stderr, "\r\033[K%.40s [%s] %3.0f %%", what, bar, share * 100);
+		if (total)
+			fprintf(stderr, "\r\033[K%.40s [%s] %3.0f %%", what, bar, share * 100);
+		else
+			fprintf(stderr, "\r\033[K%.40s, %llu", what, (unsigned long long)done);
 		progress.drawn_ns = now;
 		progress.drawn = true;
 	}
@@ -222,8 +225,10 @@ struct mindprof_trace *cli_open(const char *path, uint64_t jobs)
 	struct mindprof_trace *trace = NULL;
 	struct mindprof_error error = {0};
 
-	if (isatty(STDERR_FILENO))
+	if (isatty(STDERR_FILENO)) {
 		options.progress = draw_progress;
+		progress.drawn_ns = now_ns();
+	}
 	if (mindprof_trace_open(path, &options, &trace, &error)) {
 		cli_failed(&error, NULL);
 		return NULL;

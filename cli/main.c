@@ -30,6 +30,7 @@ static int check_output(int code)
 {
 	int failed = ferror(stdout);
 
+	cli_progress_end();
 	errno = 0;
 	if (fflush(stdout) || failed || fclose(stdout)) {
 		fprintf(stderr, "mindprof: cannot write to standard output: %s\n",

@@ -10,9 +10,12 @@
 #include "base/banned.h"
 
 struct streamer {
+	const struct mp_ctx *ctx; /* borrowed */
 	struct mp_trace_writer *writer;
 	struct mp_store *store;
 	bool writing;
+	uint64_t n_seen;  /* events of this pass */
+	uint64_t n_total; /* events of the first pass, 0 during it */
 	mp_status failed; /* of the writer, so that it is not taken for a fault of a source */
 	mp_err failure;
 };
@@ -28,14 +31,22 @@ static mp_status pass_block(void *user, const struct mp_block *block, mp_err *er
 					  : mp_trace_writer_plan(streamer->writer, block, &streamer->failure);
 	if (streamer->failed && err)
 		*err = streamer->failure;
+	streamer->n_seen += block->n;
+	if (streamer->ctx->progress)
+		streamer->ctx->progress(streamer->ctx->progress_user,
+					streamer->writing ? "writing the trace" : "reading events",
+					streamer->n_seen, streamer->n_total);
 	return streamer->failed;
 }
 
 /* One pass over all sources, in order: without a pool the events of a track come as they were finished. */
 static mp_status run_pass(struct mindprof_trace *trace, struct streamer *streamer, mp_err *err)
 {
-	mp_status status = api_read_sources(trace, NULL, streamer->store, err);
+	mp_status status;
 
+	streamer->n_seen = 0;
+	status = api_read_sources(trace, NULL, streamer->store, err);
+	streamer->n_total = streamer->n_seen;
 	if (!streamer->failed)
 		return status;
 	if (err)
@@ -60,7 +71,7 @@ static mp_status stream_passes(struct mindprof_trace *trace, struct streamer *st
 
 static mp_status stream_trace(struct mindprof_trace *trace, struct mp_out *out, mp_err *err)
 {
-	struct streamer streamer = {0};
+	struct streamer streamer = {.ctx = &trace->ctx};
 	struct mp_store_options options = {
 		.max_bytes = trace->memory_bytes, .on_block = pass_block, .on_block_user = &streamer};
 	mp_status status = mp_store_new(&options, &streamer.store, err);

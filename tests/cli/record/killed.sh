@@ -3,4 +3,4 @@
 mindprof record ./tiny kill >/dev/null
 echo "status $?"
 ranges
-mindprof report data | grep 'not ended' | sed 's/ at .*//'
+mindprof report data | grep 'not ended' | sed 's/;.*//'

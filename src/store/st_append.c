@@ -2,7 +2,8 @@
 /*
  * Appending: each appender fills blocks of its own, so the hot path takes no lock. Blocks begin
  * small and double up to MP_BLOCK_EVENTS rows, so a short recording takes kilobytes. A full block
- * is committed to the store or, in streaming mode, shown to the hook and filled again.
+ * is committed to the store or, in streaming mode, shown to the hook and filled again; there blocks
+ * stay small, so that memory is the same for every recording and the columns stay in the cache.
  *
  * A block is one allocation: struct mp_block, then its columns, widest first.
  */
@@ -13,6 +14,7 @@
 #include "base/banned.h"
 
 #define FIRST_ROWS 256u
+#define STREAMED_ROWS 4096u
 
 static size_t row_bytes(enum mp_kind kind)
 {
@@ -166,11 +168,12 @@ static mp_status flush(struct mp_appender *appender, enum mp_kind kind, mp_err *
 /* Puts an empty block of the kind in place, of twice as many rows as the one before. */
 static mp_status renew(struct mp_appender *appender, enum mp_kind kind, mp_err *err)
 {
+	uint32_t most = appender->store->options.on_block ? STREAMED_ROWS : MP_BLOCK_EVENTS;
 	uint32_t rows = appender->open[kind]->cap;
 	struct mp_block *block;
 
 	MP_TRY(flush(appender, kind, err));
-	rows = rows ? MP_MIN(rows * 2, MP_BLOCK_EVENTS) : FIRST_ROWS;
+	rows = rows ? MP_MIN(rows * 2, most) : FIRST_ROWS;
 	if (appender->open[kind]->cap == rows)
 		return MINDPROF_OK;
 	drop_block(appender, kind);

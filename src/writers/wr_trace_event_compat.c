@@ -149,13 +149,22 @@ static struct mp_ranges group_of(const struct compat *compat, enum mp_kind kind,
 
 /* ---------------------------------------------------------------- events */
 
+/* The original calls the kind of its CPU operators ("HostCpuOps") their type; here that is the category. */
+static struct mp_str shown_type(const struct compat *compat, const struct mp_event *event)
+{
+	struct mp_detail detail;
+
+	if (event->cls != MP_CLASS_OPERATOR)
+		return (struct mp_str){"", 0};
+	detail = mp_store_get_detail(compat->store, event->detail);
+	return mp_store_text(compat->store, detail.category ? detail.category : detail.type);
+}
+
 static void add_range(struct compat *compat, const struct mp_event *event, int64_t pid, int64_t tid)
 {
 	struct mp_buf *buf = &compat->buf;
-	struct mp_str type = {"", 0};
+	struct mp_str type = shown_type(compat, event);
 
-	if (event->cls == MP_CLASS_OPERATOR)
-		type = mp_store_text(compat->store, mp_store_get_detail(compat->store, event->detail).type);
 	begin_event(compat);
 	mp_buf_add_str(buf, "{\"ph\": \"X\", \"name\": ");
 	add_text(buf, mp_store_text(compat->store, event->name));

@@ -171,6 +171,7 @@ static mp_status read_file(struct mp_ctx *ctx, const struct mp_source *source, c
 			      "%u files of other ranks lie beside this one and are not read",
 			      found->n_others);
 	status = choose_clock(&in, source->dir, framework, err);
+	op_range_clock_ready(&in.clock);
 	if (status == MINDPROF_OK)
 		status = read_events(ctx, &in, rank, err);
 	mp_faults_note(store, in.file.path, in.faults, op_range_fault_kinds, OP_RANGE_FAULTS);

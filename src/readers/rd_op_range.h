@@ -17,36 +17,40 @@ struct op_range_clock {
 	int64_t base_tick;
 	int64_t offset_ns;  /* at base_tick */
 	double mhz, ns_per_tick;
+	/* Ticks for which nothing can overflow, a part of those around base_tick; set by op_range_clock_ready. */
+	uint64_t first_near, n_near;
 };
 
-/* (ticks - base) * 1000 rounded once to double, then one division: the order of 2.7. */
-static inline double op_range_divided_(const struct op_range_clock *clock, int64_t ticks)
+/* offset + d, rounded half to even on the sum, as the original does. The caller knows that it fits. */
+static inline int64_t op_range_add_rounded_(int64_t offset_ns, double d)
 {
-	int64_t product;
+	int64_t whole = (int64_t)d, sum;
+	double rest;
 
-	if (MP_LIKELY(!__builtin_mul_overflow(ticks, 1000, &product)))
-		return (double)product / clock->mhz;
-	return (double)((__int128)ticks * 1000) / clock->mhz;
-}
-
-/* False when the time does not fit 64 bits. Rounds half to even on the sum, as the original does. */
-static inline bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns)
-{
-	int64_t ticks, whole, sum;
-	double d, rest;
-
-	if (MP_UNLIKELY(tick > INT64_MAX) || __builtin_sub_overflow((int64_t)tick, clock->base_tick, &ticks))
-		return false;
-	d = clock->divides ? op_range_divided_(clock, ticks) : (double)ticks * clock->ns_per_tick;
-	if (MP_UNLIKELY(!(d >= -9.2e18 && d <= 9.2e18)))
-		return false;
-	whole = (int64_t)d;
 	whole -= (double)whole > d; /* floor */
 	rest = d - (double)whole;
-	if (__builtin_add_overflow(clock->offset_ns, whole, &sum))
-		return false;
-	return !__builtin_add_overflow(sum, rest > 0.5 || (rest == 0.5 && sum & 1), out_ns);
+	sum = offset_ns + whole;
+	return sum + ((rest > 0.5) | ((rest == 0.5) & (int)(sum & 1)));
 }
+
+static inline bool op_range_clock_is_near(const struct op_range_clock *clock, uint64_t tick)
+{
+	return tick - clock->first_near < clock->n_near;
+}
+
+/* Of a tick that is near: (ticks - base) * 1000 is exact, then comes one division, the order of 2.7. */
+static inline int64_t op_range_clock_near_ns(const struct op_range_clock *clock, uint64_t tick)
+{
+	int64_t ticks = (int64_t)(tick - (uint64_t)clock->base_tick);
+
+	return op_range_add_rounded_(clock->offset_ns, clock->divides ? (double)(ticks * 1000) / clock->mhz
+								      : (double)ticks * clock->ns_per_tick);
+}
+
+/* Of any tick; false when the time does not fit 64 bits. */
+bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns);
+/* After the other fields are set. */
+void op_range_clock_ready(struct op_range_clock *clock);
 /* From PROF_* and profiler_info in the rank directory; false when they do not give a clock. */
 bool op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
 				     enum mp_fwk_form form, struct mp_store *store);
@@ -81,7 +85,8 @@ struct op_range_name {
 	uint8_t cls;      /* enum mp_class */
 	uint8_t is_flow;  /* the record marks the begin of a flow */
 	uint8_t is_stack;
-	uint8_t faults;   /* bits 1 << enum op_range_fault */
+	uint8_t is_special; /* is_flow, step or faults */
+	uint8_t faults;     /* bits 1 << enum op_range_fault */
 };
 
 /* Composes the name of one record from its body; buf is scratch. False when memory is out. */

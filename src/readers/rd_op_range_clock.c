@@ -12,6 +12,45 @@
 
 #define PROF_PREFIX "PROF_"
 
+/* ---- conversion ---- */
+
+/* (tick - base) * 1000 rounded once to double, then one division. */
+static double divided(const struct op_range_clock *clock, int64_t ticks)
+{
+	int64_t product;
+
+	if (!__builtin_mul_overflow(ticks, 1000, &product))
+		return (double)product / clock->mhz;
+	return (double)((__int128)ticks * 1000) / clock->mhz;
+}
+
+bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns)
+{
+	int64_t ticks, sum;
+	double d;
+
+	if (tick > INT64_MAX || __builtin_sub_overflow((int64_t)tick, clock->base_tick, &ticks))
+		return false;
+	d = clock->divides ? divided(clock, ticks) : (double)ticks * clock->ns_per_tick;
+	if (!(d >= -9.2e18 && d <= 9.2e18) || __builtin_add_overflow(clock->offset_ns, (int64_t)d, &sum) ||
+	    sum < INT64_MIN + 2 || sum > INT64_MAX - 2)
+		return false;
+	*out_ns = op_range_add_rounded_(clock->offset_ns, d);
+	return true;
+}
+
+void op_range_clock_ready(struct op_range_clock *clock)
+{
+	double ns_per_tick = clock->divides ? 1000 / clock->mhz : clock->ns_per_tick;
+	bool usual = clock->base_tick >= 0 && (uint64_t)clock->base_tick < MP_FWK_UNIX_NS_MIN / 2 &&
+		     clock->offset_ns > INT64_MIN / 4 && clock->offset_ns < INT64_MAX / 4 &&
+		     ns_per_tick > 0 && ns_per_tick < 256;
+
+	/* 2^52 ticks: the product with 1000 fits, so does a time of 2^60 ns, and Unix ns are none of them. */
+	clock->n_near = usual ? 1ull << 52 : 0;
+	clock->first_near = usual ? (uint64_t)MP_MAX(clock->base_tick - (1ll << 51), 0) : 0;
+}
+
 void op_range_clock_assume(struct op_range_clock *clock, const char *path, struct mp_store *store)
 {
 	*clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};

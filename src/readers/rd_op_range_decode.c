@@ -127,29 +127,63 @@ static bool place(const struct op_range_file *in, const struct record *r, struct
 	return !__builtin_sub_overflow(end_ns, event->ts_ns, &event->a);
 }
 
-static bool decode_record(struct op_range_file *in, struct op_range_worker *worker, const uint8_t *body,
-			  uint32_t len)
+/* Any record, at byte `offset` of the file. */
+static bool decode_special(struct op_range_file *in, struct op_range_worker *worker, const struct record *r,
+			   const struct op_range_name *name, int64_t offset)
 {
-	int64_t offset = body - in->file.data - MP_FWK_HEAD_BYTES;
-	struct record r = load_record(in->form, body);
-	const struct op_range_name *name = lookup_name(in, worker, body, len);
 	struct mp_event event = {0};
 
-	if (!name)
-		return false;
 	if (MP_UNLIKELY(name->faults))
 		for (unsigned i = 0; i < OP_RANGE_FAULTS; i++)
 			mp_fault_add(&worker->faults[i], offset, name->faults >> i & 1);
-	if (!r.start_tick || !place(in, &r, &event)) {
-		mp_fault_add(&worker->faults[r.start_tick ? OP_RANGE_TIME : OP_RANGE_NO_START], offset, 1);
+	if (!r->start_tick || !place(in, r, &event)) {
+		mp_fault_add(&worker->faults[r->start_tick ? OP_RANGE_TIME : OP_RANGE_NO_START], offset, 1);
 		return true;
 	}
-	event.track = track_of(in, worker, r.thread_id);
+	event.track = track_of(in, worker, r->thread_id);
 	if (name->is_flow)
-		return append_flow(in, worker, &event, r.flow_id, MP_FLOW_BEGIN);
-	if (r.end_tick && r.end_tick < r.start_tick)
+		return append_flow(in, worker, &event, r->flow_id, MP_FLOW_BEGIN);
+	if (r->end_tick && r->end_tick < r->start_tick)
 		mp_fault_add(&worker->faults[OP_RANGE_REVERSED], offset, 1);
-	return append_record(in, worker, &r, name, &event);
+	return append_record(in, worker, r, name, &event);
+}
+
+/* A plain range at a usual time: nearly all records. */
+static inline bool is_plain(const struct op_range_file *in, const struct record *r,
+			    const struct op_range_name *name)
+{
+	return !name->is_special && r->flow_id == MP_FWK_NO_FLOW && r->start_tick &&
+	       r->end_tick > r->start_tick && op_range_clock_is_near(&in->clock, r->start_tick) &&
+	       op_range_clock_is_near(&in->clock, r->end_tick);
+}
+
+static inline bool append_plain(const struct op_range_file *in, struct op_range_worker *worker,
+				const struct record *r, const struct op_range_name *name)
+{
+	int64_t begin_ns = op_range_clock_near_ns(&in->clock, r->start_tick);
+	struct mp_event event = {
+		.ts_ns = begin_ns,
+		.a = op_range_clock_near_ns(&in->clock, r->end_tick) - begin_ns,
+		.track = track_of(in, worker, r->thread_id),
+		.name = name->name,
+		.detail = name->detail,
+		.cls = name->cls,
+	};
+
+	return mp_append(worker->appender, event.a > 0 ? MP_KIND_RANGE : MP_KIND_MARK, &event);
+}
+
+static bool decode_record(struct op_range_file *in, struct op_range_worker *worker, const uint8_t *body,
+			  uint32_t len)
+{
+	struct record r = load_record(in->form, body);
+	const struct op_range_name *name = lookup_name(in, worker, body, len);
+
+	if (!name)
+		return false;
+	if (MP_LIKELY(is_plain(in, &r, name)))
+		return append_plain(in, worker, &r, name);
+	return decode_special(in, worker, &r, name, body - in->file.data - MP_FWK_HEAD_BYTES);
 }
 
 mp_status op_range_decode(void *user, size_t index, unsigned worker_index, mp_err *err)

@@ -210,6 +210,9 @@ bool op_range_name_compose(struct mp_store *store, enum mp_fwk_form form, const 
 			   struct mp_buf *buf, struct op_range_name *out)
 {
 	memset(out, 0, sizeof(*out));
-	return form == MP_FWK_27 ? compose_27(store, body, len, buf, out)
-				 : compose_23(store, form, body, len, buf, out);
+	if (!(form == MP_FWK_27 ? compose_27(store, body, len, buf, out)
+				: compose_23(store, form, body, len, buf, out)))
+		return false;
+	out->is_special = out->is_flow || out->step >= 0 || out->faults;
+	return true;
 }

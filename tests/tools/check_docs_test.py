@@ -25,6 +25,8 @@ with Scratch() as tree:
           "report.md: explains --colour, which does not exist")
     spoil(tree, "docs/analyses.md", lambda text: text.replace("`operators`", "`operations`"),
           "analyses.md: table 'operators' is not documented")
+    spoil(tree, "docs/analyses.md", lambda text: text.replace("`covered_ns`", "`cover_ns`"),
+          "analyses.md: column 'covered_ns' of table 'steps' is not documented")
     spoil(tree, "docs/architecture.md", lambda text: text + "\n[gone](formats/gone.md)\n", "link to 'formats/gone.md'")
     spoil(tree, "docs/README.md", lambda text: re.sub(r"\(glossary\.md\)", "(README.md)", text),
           "docs/README.md: does not link to docs/glossary.md")

@@ -201,15 +201,19 @@ static void find_memory_growth(const struct mindprof_table *memory, struct repor
 static void find_losses(struct mindprof_trace *trace, struct report_findings *out)
 {
 	struct mindprof_note note;
+	size_t i, n_warnings = 0;
 	char text[300];
-	size_t i;
 
 	for (i = 0; mindprof_trace_note(trace, i, &note); i++) {
+		n_warnings += note.severity == MINDPROF_WARNING;
 		if (note.severity != MINDPROF_PROBLEM)
 			continue;
 		cli_clean(text, sizeof(text), note.text, strlen(note.text));
 		add(out, note.code, "Incomplete: %s.", text);
 	}
+	if (n_warnings)
+		add(out, "warnings", "%zu warning%s about lost or odd data, see 'What was lost'.", n_warnings,
+		    n_warnings > 1 ? "s" : "");
 }
 
 int report_find(struct mindprof_trace *trace, struct report_findings *out)

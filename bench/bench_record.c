@@ -4,8 +4,9 @@
  * the machine's own cost of reading the clock and storing 16 bytes.
  * Input: none. Output: lines of bench/results.csv on standard output, a table on standard error.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,18 +74,29 @@ static struct mindprof_site site_memory = {"memory", NULL, NULL, 0, MINDPROF_SIT
 static struct mindprof_site site_queue = {"queue", NULL, NULL, 0, MINDPROF_SITE_QUEUE, 0};
 
 /* One clock read and one 16-byte store into memory that was touched before. */
+static inline size_t store_16(char *to, size_t at, size_t size, long n)
+{
+	for (long i = 0; i < n; i++) {
+		uint64_t *words = (void *)(to + at);
+
+		words[0] = (uint64_t)i;
+		words[1] = read_clock();
+		at = (at + 16) & (size - 1);
+		__asm__ volatile("" ::: "memory");
+	}
+	return at;
+}
+
 static void loop_floor(long n)
 {
 	static size_t at;
 
-	for (long i = 0; i < n; i++) {
-		uint64_t *to = (void *)(memory + at);
+	at = store_16(memory, at, RING_BYTES, n);
+}
 
-		to[0] = (uint64_t)i;
-		to[1] = read_clock();
-		at = (at + 16) & (RING_BYTES - 1);
-		__asm__ volatile("" ::: "memory");
-	}
+static void store_floor(char *to, long n)
+{
+	store_16(to, 0, RING_BYTES / MAX_THREADS, n);
 }
 
 static void loop_clock(long n)
@@ -259,22 +271,17 @@ static struct mindprof_record_stats stop(void)
 	return stats;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
 static void remove_tree(const char *path)
 {
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-	char inner[8192];
-
-	while (directory && (entry = readdir(directory))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
-		if (unlink(inner) != 0)
-			remove_tree(inner);
-	}
-	if (directory)
-		closedir(directory);
-	rmdir(path);
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Removes the last recording; returns the size of its events file. */
@@ -363,8 +370,10 @@ static void bench_on(void)
 
 static pthread_barrier_t gate;
 
+/* What one thread did and when. */
 struct span {
 	double begin, end;
+	char *memory; /* not NULL: the floor is measured, into this memory */
 };
 
 static void *thread_main(void *user)
@@ -374,64 +383,86 @@ static void *thread_main(void *user)
 	mindprof_mark(&site_mark);
 	pthread_barrier_wait(&gate);
 	span->begin = now_s();
-	loop_mark(options.iterations);
+	if (span->memory)
+		store_floor(span->memory, options.iterations);
+	else
+		loop_mark(options.iterations);
 	span->end = now_s();
 	return NULL;
 }
 
 /* Events per second of all threads together, recorded or lost, from the first begin to the last end. */
-static double run_threads(long n)
+static double run_threads(long n, bool floor_only)
 {
 	pthread_t threads[MAX_THREADS];
-	struct span spans[MAX_THREADS], all;
+	struct span spans[MAX_THREADS];
+	double begin = INFINITY, end = 0;
 
 	pthread_barrier_init(&gate, NULL, (unsigned)n);
 	for (long i = 0; i < n; i++) {
+		spans[i].memory = floor_only ? memory + (size_t)i * (RING_BYTES / MAX_THREADS) : NULL;
 		if (pthread_create(&threads[i], NULL, thread_main, &spans[i]))
 			die("pthread_create");
 	}
 	for (long i = 0; i < n; i++) {
 		pthread_join(threads[i], NULL);
-		all.begin = i == 0 || spans[i].begin < all.begin ? spans[i].begin : all.begin;
-		all.end = i == 0 || spans[i].end > all.end ? spans[i].end : all.end;
+		begin = fmin(begin, spans[i].begin);
+		end = fmax(end, spans[i].end);
 	}
 	pthread_barrier_destroy(&gate);
-	return (double)n * (double)options.iterations / (all.end - all.begin);
+	return (double)n * (double)options.iterations / (end - begin);
 }
 
-static void bench_threads(enum mindprof_record_mode mode, const char *mode_name)
+struct rate {
+	double per_s, lost_percent;
+};
+
+static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 {
-	double one = 0, best, losses;
-	char name[128];
+	struct rate best = {0, 0};
 
-	print_heading(mode == MINDPROF_RECORD_RING ? "threads, ring mode" : "threads, stream mode");
-	for (long n = 1; n <= options.threads; n *= 2) {
-		best = losses = 0;
-		for (long repeat = 0; repeat < options.repeats; repeat++) {
-			struct mindprof_record_stats stats;
-			double rate;
+	for (long repeat = 0; repeat < options.repeats; repeat++) {
+		struct mindprof_record_stats stats = {0};
+		double rate;
 
+		if (mode)
 			start(mode);
-			rate = run_threads(n);
+		rate = run_threads(n_threads, !mode);
+		if (mode) {
 			stats = stop();
 			discard();
-			if (rate > best) {
-				best = rate;
-				losses = 100.0 * (double)stats.dropped /
-					 (double)(stats.events + stats.dropped);
-			}
 		}
-		snprintf(name, sizeof(name), "%s: %ld thread%s", mode_name, n, n == 1 ? "" : "s");
-		print_value(name, best / 1e6, "M events/s");
-		snprintf(name, sizeof(name), "%s: %ld thread%s, lost", mode_name, n, n == 1 ? "" : "s");
-		print_value(name, losses, "%");
+		if (rate > best.per_s) {
+			double all = (double)stats.events + (double)stats.dropped;
+
+			best = (struct rate){rate, all > 0 ? 100 * (double)stats.dropped / all : 0};
+		}
+	}
+	return best;
+}
+
+/* mode 0: only the floor, which says what the machine's cores do for each other. */
+static void bench_threads(enum mindprof_record_mode mode, const char *name)
+{
+	double one = 0;
+
+	print_heading("threads, wall-clock time");
+	for (long n = 1; n <= options.threads; n *= 2) {
+		struct rate rate = best_rate(mode, n);
+		char text[128];
+
+		snprintf(text, sizeof(text), "%s: %ld thread%s", name, n, n == 1 ? "" : "s");
+		print_value(text, rate.per_s / 1e6, "M events/s");
+		snprintf(text, sizeof(text), "%s: %ld thread%s, lost", name, n, n == 1 ? "" : "s");
+		if (mode)
+			print_value(text, rate.lost_percent, "%");
 		if (n == 1)
-			one = best;
-		snprintf(name, sizeof(name), "%s: %ld threads / one", mode_name, n);
+			one = rate.per_s;
+		snprintf(text, sizeof(text), "%s: %ld threads / one", name, n);
 		if (n == 2)
-			print_ratio(name, best / one, "one thread", 1.8, false);
+			print_ratio(text, rate.per_s / one, "one thread", 1.8, false);
 		else if (n > 2)
-			print_value(name, best / one, "ratio");
+			print_value(text, rate.per_s / one, "ratio");
 	}
 }
 
@@ -496,6 +527,7 @@ int main(int argc, char **argv)
 	make_prefix();
 	bench_off();
 	bench_on();
+	bench_threads(0, "floor");
 	bench_threads(MINDPROF_RECORD_RING, "ring");
 	bench_threads(MINDPROF_RECORD_STREAM, "stream");
 	bench_disk();

@@ -336,7 +336,7 @@ static inline void mindprof_metadata(const char *key, const char *json)
 
 #else /* MINDPROF_DISABLE: no code at all; arguments are looked at by the compiler, never evaluated */
 
-#define MINDPROF_NOT_(argument) (0 ? (void)(argument) : (void)0)
+#define MINDPROF_NOT_(arguments_as_void, result) (0 ? (arguments_as_void, result) : result)
 
 static inline enum mindprof_status mindprof_no_recording_(struct mindprof_error *error)
 {
@@ -374,38 +374,39 @@ static inline void mindprof_range_end(struct mindprof_range *range)
 	(void)range;
 }
 
-#define mindprof_record_start(options, error) (MINDPROF_NOT_(options), mindprof_no_recording_(error))
+#define mindprof_record_start(options, error) \
+	MINDPROF_NOT_((void)(options), mindprof_no_recording_(error))
 #define mindprof_record_stop(error) mindprof_no_recording_(error)
 #define mindprof_record_dump(error) mindprof_no_recording_(error)
 #define mindprof_record_dump_from_signal() (-1)
 #define mindprof_site_get(kind, name, attributes) \
-	(MINDPROF_NOT_(kind), MINDPROF_NOT_(name), MINDPROF_NOT_(attributes), (struct mindprof_site *)NULL)
-#define mindprof_op_site(op) (MINDPROF_NOT_(op), (struct mindprof_site *)NULL)
-#define mindprof_range_begin(site) (MINDPROF_NOT_(site), mindprof_no_range_())
-#define mindprof_range_push(site) MINDPROF_NOT_(site)
+	MINDPROF_NOT_(((void)(kind), (void)(name), (void)(attributes)), (struct mindprof_site *)NULL)
+#define mindprof_op_site(op) MINDPROF_NOT_((void)(op), (struct mindprof_site *)NULL)
+#define mindprof_range_begin(site) MINDPROF_NOT_((void)(site), mindprof_no_range_())
+#define mindprof_range_push(site) MINDPROF_NOT_((void)(site), (void)0)
 #define mindprof_range_pop() ((void)0)
-#define mindprof_range_start(site) (MINDPROF_NOT_(site), (uint64_t)0)
-#define mindprof_range_stop(id) MINDPROF_NOT_(id)
-#define mindprof_op_begin(site) (MINDPROF_NOT_(site), mindprof_no_range_())
+#define mindprof_range_start(site) MINDPROF_NOT_((void)(site), (uint64_t)0)
+#define mindprof_range_stop(id) MINDPROF_NOT_((void)(id), (void)0)
+#define mindprof_op_begin(site) MINDPROF_NOT_((void)(site), mindprof_no_range_())
 #define mindprof_op_end(range) mindprof_range_end(range)
-#define mindprof_mark(site) MINDPROF_NOT_(site)
-#define mindprof_counter(site, value) (MINDPROF_NOT_(site), MINDPROF_NOT_(value))
-#define mindprof_flow_begin(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
-#define mindprof_flow_step(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
-#define mindprof_flow_end(site, id) (MINDPROF_NOT_(site), MINDPROF_NOT_(id))
+#define mindprof_mark(site) MINDPROF_NOT_((void)(site), (void)0)
+#define mindprof_counter(site, value) MINDPROF_NOT_(((void)(site), (void)(value)), (void)0)
+#define mindprof_flow_begin(site, id) MINDPROF_NOT_(((void)(site), (void)(id)), (void)0)
+#define mindprof_flow_step(site, id) MINDPROF_NOT_(((void)(site), (void)(id)), (void)0)
+#define mindprof_flow_end(site, id) MINDPROF_NOT_(((void)(site), (void)(id)), (void)0)
 #define mindprof_memory_alloc(site, address, bytes) \
-	(MINDPROF_NOT_(site), MINDPROF_NOT_(address), MINDPROF_NOT_(bytes))
+	MINDPROF_NOT_(((void)(site), (void)(address), (void)(bytes)), (void)0)
 #define mindprof_memory_free(site, address, bytes) \
-	(MINDPROF_NOT_(site), MINDPROF_NOT_(address), MINDPROF_NOT_(bytes))
+	MINDPROF_NOT_(((void)(site), (void)(address), (void)(bytes)), (void)0)
 #define mindprof_now() ((uint64_t)0)
 #define mindprof_queue_push(site, wait_began, depth, capacity) \
-	(MINDPROF_NOT_(site), MINDPROF_NOT_(wait_began), MINDPROF_NOT_(depth), MINDPROF_NOT_(capacity))
+	MINDPROF_NOT_(((void)(site), (void)(wait_began), (void)(depth), (void)(capacity)), (void)0)
 #define mindprof_queue_pop(site, wait_began, depth, capacity) \
-	(MINDPROF_NOT_(site), MINDPROF_NOT_(wait_began), MINDPROF_NOT_(depth), MINDPROF_NOT_(capacity))
-#define mindprof_step(number) MINDPROF_NOT_(number)
-#define mindprof_thread_name(name) MINDPROF_NOT_(name)
-#define mindprof_process_name(name) MINDPROF_NOT_(name)
-#define mindprof_metadata(key, json) (MINDPROF_NOT_(key), MINDPROF_NOT_(json))
+	MINDPROF_NOT_(((void)(site), (void)(wait_began), (void)(depth), (void)(capacity)), (void)0)
+#define mindprof_step(number) MINDPROF_NOT_((void)(number), (void)0)
+#define mindprof_thread_name(name) MINDPROF_NOT_((void)(name), (void)0)
+#define mindprof_process_name(name) MINDPROF_NOT_((void)(name), (void)0)
+#define mindprof_metadata(key, json) MINDPROF_NOT_(((void)(key), (void)(json)), (void)0)
 #define MINDPROF_PASTE2_(a, b) a##b
 #define MINDPROF_PASTE_(a, b) MINDPROF_PASTE2_(a, b)
 /* A loop here, too, so that break and continue mean the same. */
@@ -416,7 +417,7 @@ static inline void mindprof_range_end(struct mindprof_range *range)
 #define MINDPROF_PUSH(name_) ((void)0)
 #define MINDPROF_POP() ((void)0)
 #define MINDPROF_MARK(name_) ((void)0)
-#define MINDPROF_COUNTER(name_, value_) MINDPROF_NOT_(value_)
+#define MINDPROF_COUNTER(name_, value_) MINDPROF_NOT_((void)(value_), (void)0)
 #define MINDPROF_SITE(kind_, name_) ((struct mindprof_site *)NULL)
 
 #endif /* MINDPROF_DISABLE */

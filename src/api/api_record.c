@@ -75,7 +75,7 @@ struct mindprof_site *mindprof_site_get(enum mindprof_site_kind kind, const char
 	struct mindprof_site *site = &no_names;
 	int saved = errno;
 
-	if (mp_rec_enter(MP_NATIVE_DROP_KINDS)) {
+	if (mp_rec_enter()) {
 		site = mp_rec_site_get((uint32_t)kind, name, attributes);
 		mp_rec_leave();
 	}
@@ -90,7 +90,7 @@ struct mindprof_site *mindprof_op_site(const struct mindprof_op *op)
 	int saved = errno;
 
 	memcpy(&known, op, MP_MIN(op->size, sizeof(known)));
-	if (mp_rec_enter(MP_NATIVE_DROP_KINDS)) {
+	if (mp_rec_enter()) {
 		site = mp_rec_op_site(&known);
 		mp_rec_leave();
 	}
@@ -102,7 +102,7 @@ void mindprof_thread_name_(const char *name)
 {
 	int saved = errno;
 
-	if (mp_rec_enter(MP_NATIVE_DROP_KINDS)) {
+	if (mp_rec_enter()) {
 		mp_rec_thread_rename(name);
 		mp_rec_leave();
 	}

@@ -44,13 +44,15 @@
 
 /* ---------------------------------------------------------------- rec_sync.c */
 
-/* A futex mutex: usable from signal handlers, set free in a forked child by zeroing it. */
+/* A futex mutex: usable from signal handlers, and it can be set free in a forked child. */
 struct mp_rec_lock {
 	uint32_t state; /* 0 free, 1 held, 2 held and waited for */
 };
 void mp_rec_lock(struct mp_rec_lock *lock);
 bool mp_rec_try_lock(struct mp_rec_lock *lock);
 void mp_rec_unlock(struct mp_rec_lock *lock);
+/* In a child whose other threads are gone: free, whoever held it; what it guarded is visible if it was free. */
+void mp_rec_lock_reset(struct mp_rec_lock *lock);
 /* Sleeps while *word == value, at most timeout_ns. */
 void mp_rec_wait(uint32_t *word, uint32_t value, int64_t timeout_ns);
 void mp_rec_wake(uint32_t *word);
@@ -159,11 +161,15 @@ struct mp_rec_ring {
 
 struct mp_rec_thread;
 
-mp_status mp_rec_ring_new(int dir_fd, uint64_t memory_bytes, const struct mp_native_file_header *header,
-			  bool overwrite, struct mp_rec_ring **out, mp_err *err);
+struct mp_rec_ring_options {
+	struct mp_native_file_header header;
+	uint64_t memory_bytes, base_tick;
+	int dir_fd;
+	bool overwrite;
+};
+mp_status mp_rec_ring_new(const struct mp_rec_ring_options *options, struct mp_rec_ring **out, mp_err *err);
 /* unmap false: a thread may still write; mapping and memory are left alone for good. */
 void mp_rec_ring_free(struct mp_rec_ring *ring, bool unmap);
-void mp_rec_ring_begin(struct mp_rec_ring *ring, uint64_t base_tick);
 struct mp_native_slot *mp_rec_ring_slot(const struct mp_rec_ring *ring, uint32_t index);
 static inline struct mp_native_segment *mp_rec_ring_chunk(const struct mp_rec_ring *ring, uint32_t index)
 {
@@ -222,11 +228,8 @@ _Static_assert(offsetof(struct mp_rec_thread, ring) <= 64, "the hot fields share
 
 extern __thread struct mp_rec_thread *mp_rec_self MP_REC_TLS;
 
-/*
- * Entry into anything slow: false when this thread is inside the recorder already (a signal handler
- * interrupted it); then one event of drop_kind is counted as lost. drop_kind MP_NATIVE_DROP_KINDS: none.
- */
-bool mp_rec_enter(unsigned drop_kind);
+/* Entry into anything slow: false when this thread is inside already (a signal handler interrupted it). */
+bool mp_rec_enter(void);
 void mp_rec_leave(void);
 bool mp_rec_inside(void);
 /* The state of the calling thread, bound to the running session and busy; NULL when there is no session
@@ -235,6 +238,8 @@ struct mp_rec_thread *mp_rec_attach(bool *active);
 void mp_rec_detach(struct mp_rec_thread *t);
 void mp_rec_drop(struct mp_rec_thread *t, unsigned drop_kind);
 void mp_rec_drop_unregistered(unsigned drop_kind);
+/* An event that was refused entry; ended: it is the end of this range, which is not open any more. */
+void mp_rec_lost_inside(unsigned drop_kind, const struct mindprof_range *ended);
 void mp_rec_thread_rename(const char *name);
 void mp_rec_drops_flush(void);
 /* Cut at a character boundary. */
@@ -336,8 +341,8 @@ void mp_rec_session_start_pending(void);
 struct mp_buf;
 struct mp_rec_session_facts {
 	const struct mp_rec_options *options;
-	const struct mp_rec_ring *ring;
 	const char *process_name;
+	uint64_t base_tick;
 	struct mp_native_clock begin;
 	bool forked;
 };

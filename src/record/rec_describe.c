@@ -65,6 +65,8 @@ static void put_command_line(struct mp_json_out *json)
 		at += len + 1;
 	}
 	mp_json_out_array_end(json);
+	if (text.failed == MINDPROF_E_NOMEM)
+		json->buf->failed = text.failed;
 	mp_buf_release(&text);
 }
 
@@ -73,7 +75,7 @@ static void put_clock(struct mp_json_out *json, const struct mp_rec_session_fact
 	put_text(json, "clock", mp_rec_clock_name());
 	if (mp_rec_clock_hz())
 		put_number(json, "clock_hz", mp_rec_clock_hz());
-	put_number(json, "base_tick", facts->ring->base_tick);
+	put_number(json, "base_tick", facts->base_tick);
 	mp_json_out_key(json, "start_realtime_ns");
 	mp_json_out_i64(json, facts->begin.realtime_ns);
 	mp_json_out_key(json, "start_monotonic_ns");

@@ -263,11 +263,12 @@ struct mp_rec_ring *mp_rec_events_close(void)
 
 struct mp_rec_ring *mp_rec_events_child(bool close_fd)
 {
-	struct mp_rec_ring *ring = events.ring;
+	struct mp_rec_ring *ring;
 
+	mp_rec_lock_reset(&events.lock);
+	ring = events.ring;
 	if (ring && close_fd)
 		close(events.fd);
 	events.ring = NULL;
-	events.lock.state = 0;
 	return ring;
 }

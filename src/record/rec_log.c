@@ -125,8 +125,8 @@ void mp_rec_log_close(void)
 
 void mp_rec_log_child(bool close_fd)
 {
+	mp_rec_lock_reset(&session_file.lock);
 	if (session_file.open && close_fd)
 		close(session_file.fd);
 	session_file.open = false;
-	session_file.lock.state = 0;
 }

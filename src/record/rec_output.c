@@ -85,6 +85,8 @@ static mp_status make_inner(const struct mp_dir *output, const char *name, struc
 		out->fd = inner.fd;
 		inner.fd = -1;
 	} else {
+		if (rank.fd >= 0)
+			unlinkat(rank.fd, MP_NATIVE_DIR, AT_REMOVEDIR);
 		unlinkat(output->fd, name, AT_REMOVEDIR);
 	}
 	mp_dir_close(&inner);

@@ -12,7 +12,7 @@ static __thread bool entered MP_REC_TLS_MODEL; /* this thread's fork holds the r
 /* Between here and the next two, also no signal handler of this thread comes into the recorder. */
 static void before_fork(void)
 {
-	entered = mp_rec_enter(MP_NATIVE_DROP_KINDS);
+	entered = mp_rec_enter();
 	if (entered)
 		mp_rec_sites_fork_prepare();
 }

@@ -74,7 +74,29 @@ static void populate(char *at, size_t bytes)
 		__atomic_store_n(at + i, 0, __ATOMIC_RELAXED);
 }
 
-static mp_status map_file(struct mp_rec_ring *ring, int dir_fd, const struct layout *layout, mp_err *err)
+/* Both headers, before the file grows: a kill while the recording starts leaves no file without them. */
+static int write_headers(int fd, const struct mp_rec_ring *ring, const struct layout *layout,
+			 const struct mp_native_file_header *file)
+{
+	struct mp_native_ring header = {
+		.n_chunks = layout->n_chunks,
+		.chunk_bytes = layout->chunk_bytes,
+		.n_slots = MP_REC_THREADS,
+		.slot_bytes = layout->slot_bytes,
+		.slots_offset = layout->slots,
+		.states_offset = layout->states,
+		.chunks_offset = layout->chunks,
+		.base_tick = ring->base_tick,
+		.mode = ring->overwrite ? MINDPROF_RECORD_RING : MINDPROF_RECORD_STREAM,
+	};
+	struct iovec iov[2] = {{(void *)file, sizeof(*file)}, {&header, sizeof(header)}};
+
+	header.crc = mp_crc32c(0, &header, offsetof(struct mp_native_ring, crc));
+	return mp_rec_write_at(fd, iov, 2, 0);
+}
+
+static mp_status map_file(struct mp_rec_ring *ring, int dir_fd, const struct layout *layout,
+			  const struct mp_native_file_header *header, mp_err *err)
 {
 	int fd = mp_rec_file_create(dir_fd, MP_NATIVE_RING_FILE, true);
 	int errnum;
@@ -82,7 +104,9 @@ static mp_status map_file(struct mp_rec_ring *ring, int dir_fd, const struct lay
 
 	if (fd < 0)
 		return mp_err_sys(err, errno, MP_NATIVE_RING_FILE, "cannot make '%s'", MP_NATIVE_RING_FILE);
-	errnum = reserve(fd, layout->end);
+	errnum = write_headers(fd, ring, layout, header);
+	if (!errnum)
+		errnum = reserve(fd, layout->end);
 	if (errnum) {
 		close(fd);
 		return mp_err_sys(err, errnum, MP_NATIVE_RING_FILE, "cannot reserve %llu bytes for '%s'",
@@ -112,28 +136,9 @@ static bool alloc_private(struct mp_rec_ring *ring)
 	return ring->tickets && ring->written && ring->pins && ring->order;
 }
 
-static void write_headers(struct mp_rec_ring *ring, const struct layout *layout,
-			  const struct mp_native_file_header *file)
+mp_status mp_rec_ring_new(const struct mp_rec_ring_options *options, struct mp_rec_ring **out, mp_err *err)
 {
-	struct mp_native_ring header = {
-		.n_chunks = layout->n_chunks,
-		.chunk_bytes = layout->chunk_bytes,
-		.n_slots = MP_REC_THREADS,
-		.slot_bytes = layout->slot_bytes,
-		.slots_offset = layout->slots,
-		.states_offset = layout->states,
-		.chunks_offset = layout->chunks,
-		.mode = ring->overwrite ? MINDPROF_RECORD_RING : MINDPROF_RECORD_STREAM,
-	};
-
-	memcpy(ring->base, file, sizeof(*file));
-	memcpy(ring->base + sizeof(*file), &header, sizeof(header));
-}
-
-mp_status mp_rec_ring_new(int dir_fd, uint64_t memory_bytes, const struct mp_native_file_header *header,
-			  bool overwrite, struct mp_rec_ring **out, mp_err *err)
-{
-	struct layout layout = plan(memory_bytes);
+	struct layout layout = plan(options->memory_bytes);
 	struct mp_rec_ring *ring = mp_calloc(1, sizeof(*ring));
 	mp_status status;
 
@@ -142,10 +147,11 @@ mp_status mp_rec_ring_new(int dir_fd, uint64_t memory_bytes, const struct mp_nat
 		return mp_err_nomem(err, sizeof(*ring));
 	ring->n_chunks = layout.n_chunks;
 	ring->chunk_bytes = layout.chunk_bytes;
-	ring->overwrite = overwrite;
+	ring->overwrite = options->overwrite;
+	ring->base_tick = options->base_tick;
 	ring->wake_at = MP_MAX(layout.n_chunks / 8, 1u);
 	ring->n_free = (int32_t)layout.n_chunks;
-	status = alloc_private(ring) ? map_file(ring, dir_fd, &layout, err)
+	status = alloc_private(ring) ? map_file(ring, options->dir_fd, &layout, &options->header, err)
 				     : mp_err_nomem(err, layout.n_chunks * sizeof(*ring->tickets));
 	if (status) {
 		mp_rec_ring_free(ring, true);
@@ -154,18 +160,8 @@ mp_status mp_rec_ring_new(int dir_fd, uint64_t memory_bytes, const struct mp_nat
 	ring->slots = ring->base + layout.slots;
 	ring->states = (uint32_t *)(void *)(ring->base + layout.states);
 	ring->chunks = ring->base + layout.chunks;
-	write_headers(ring, &layout, header);
 	*out = ring;
 	return MINDPROF_OK;
-}
-
-void mp_rec_ring_begin(struct mp_rec_ring *ring, uint64_t base_tick)
-{
-	struct mp_native_ring *header = (void *)(ring->base + sizeof(struct mp_native_file_header));
-
-	ring->base_tick = base_tick;
-	header->base_tick = base_tick;
-	header->crc = mp_crc32c(0, header, offsetof(struct mp_native_ring, crc));
 }
 
 void mp_rec_ring_free(struct mp_rec_ring *ring, bool unmap)
@@ -262,7 +258,7 @@ static void begin_chunk(struct mp_rec_thread *t, struct mp_native_segment *chunk
 	uint64_t lost = dropped - t->dropped_reported;
 
 	__atomic_store_n(&chunk->payload_bytes, 0, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	chunk->magic = MP_NATIVE_SEGMENT_MAGIC;
 	chunk->kind = MP_NATIVE_SEG_EVENTS;
 	chunk->header_bytes = sizeof(*chunk);

@@ -51,7 +51,7 @@ struct mp_rec_ring *mp_rec_session_ring(void)
 /* Control functions from a signal handler that interrupted the recorder would wait for themselves. */
 static mp_status enter(mp_err *err)
 {
-	if (!mp_rec_enter(MP_NATIVE_DROP_KINDS))
+	if (!mp_rec_enter())
 		return mp_err_set(err, MINDPROF_E_STATE, NULL, -1,
 				  "called by a signal handler that interrupted the recorder");
 	if (mp_rec_threads_wiped())
@@ -76,28 +76,31 @@ static void make_session_id(uint8_t id[16])
 		memcpy(id, words, sizeof(words));
 }
 
-static void log_session(const struct mp_rec_session_facts *facts)
+static mp_status log_session(const struct mp_rec_session_facts *facts, mp_err *err)
 {
 	struct mp_buf text;
+	mp_status status;
 
 	mp_buf_init(&text, JSON_MAX);
 	mp_rec_session_json(&text, facts);
-	if (!text.failed)
+	status = text.failed;
+	if (!status)
 		mp_rec_log_text(MP_NATIVE_SEG_SESSION, text.data, text.len);
 	mp_buf_release(&text);
+	return status ? mp_err_set(err, status, NULL, -1, "cannot describe the recording") : MINDPROF_OK;
 }
 
 /* First segments: who, the time, the names that are known already. E_IO when the disk refuses them. */
-static mp_status write_beginning(mp_err *err)
+static mp_status write_beginning(uint64_t base_tick, mp_err *err)
 {
 	struct mp_rec_session_facts facts = {.options = &session.options,
-					     .ring = session.ring,
 					     .process_name = session.process_name,
-					     .begin = mp_rec_clock_point(session.ring->base_tick),
+					     .base_tick = base_tick,
+					     .begin = mp_rec_clock_point(base_tick),
 					     .forked = session.forked};
 
-	log_session(&facts);
-	mp_rec_clock_write(session.ring->base_tick);
+	MP_TRY(log_session(&facts, err));
+	mp_rec_clock_write(base_tick);
 	mp_rec_sites_flush(true);
 	if (mp_rec_log_errnum())
 		return mp_err_sys(err, mp_rec_log_errnum(), MP_NATIVE_SESSION_FILE, "cannot write '%s'",
@@ -105,22 +108,23 @@ static mp_status write_beginning(mp_err *err)
 	return MINDPROF_OK;
 }
 
+/* Smallest first: wherever a kill meets the start, what is there is readable. */
 static mp_status open_files(mp_err *err)
 {
-	uint8_t id[16];
-	struct mp_native_file_header header;
+	struct mp_rec_ring_options options = {.memory_bytes = session.options.memory_bytes,
+					      .base_tick = mp_rec_tick(mp_rec_clock),
+					      .dir_fd = session.output.fd,
+					      .overwrite = session.options.mode == MINDPROF_RECORD_RING};
 	struct mp_rec_ring *ring;
-	int fd = session.output.fd;
+	uint8_t id[16];
 
 	make_session_id(id);
-	header = mp_rec_file_header(MP_NATIVE_FILE_RING, id);
-	MP_TRY(mp_rec_ring_new(fd, session.options.memory_bytes, &header,
-			       session.options.mode == MINDPROF_RECORD_RING, &ring, err));
+	MP_TRY(mp_rec_log_open(session.output.fd, id, err));
+	MP_TRY(write_beginning(options.base_tick, err));
+	options.header = mp_rec_file_header(MP_NATIVE_FILE_RING, id);
+	MP_TRY(mp_rec_ring_new(&options, &ring, err));
 	__atomic_store_n(&session.ring, ring, __ATOMIC_RELEASE);
-	mp_rec_ring_begin(ring, mp_rec_tick(mp_rec_clock));
-	MP_TRY(mp_rec_log_open(fd, id, err));
-	MP_TRY(mp_rec_events_open(fd, id, ring, err));
-	MP_TRY(write_beginning(err));
+	MP_TRY(mp_rec_events_open(session.output.fd, id, ring, err));
 	return mp_rec_drain_start(ring, err);
 }
 
@@ -154,6 +158,9 @@ static mp_status begin(mp_err *err)
 	mp_rec_barrier_prepare();
 	MP_TRY(mp_rec_threads_prepare(err));
 	MP_TRY(mp_rec_output_make(&session.options, &session.output, err));
+	/* From here on no thread belongs to the session; the background thread may look at once. */
+	__atomic_add_fetch(&mp_rec_generation, 1, __ATOMIC_RELAXED);
+	mp_rec_threads_begin();
 	status = open_files(err);
 	if (status) {
 		close_files(true);
@@ -161,8 +168,6 @@ static mp_status begin(mp_err *err)
 		return mp_err_wrap(err, status, NULL, "cannot record");
 	}
 	keep_absolute_output();
-	mp_rec_threads_begin();
-	__atomic_add_fetch(&mp_rec_generation, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&mp_rec_active, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&mindprof_recording_, 1, __ATOMIC_RELEASE);
 	return MINDPROF_OK;
@@ -323,7 +328,7 @@ void mp_rec_stop_at_exit(void)
 	int64_t until_ns = mp_rec_monotonic_ns() + EXIT_PATIENCE_NS;
 
 	/* Inside a handler that interrupted the recorder: what is committed is readable as it is. */
-	if (!is_active() || mp_rec_threads_wiped() || !mp_rec_enter(MP_NATIVE_DROP_KINDS))
+	if (!is_active() || mp_rec_threads_wiped() || !mp_rec_enter())
 		return;
 	while (!mp_rec_try_lock(&session.control)) {
 		uint32_t nothing = 0;
@@ -440,7 +445,7 @@ static void log_pair(enum mp_native_segment_kind kind, const char *key, const ch
 
 void mp_rec_metadata(const char *key, const char *json)
 {
-	if (!key || !json || !is_active() || !mp_rec_enter(MP_NATIVE_DROP_KINDS))
+	if (!key || !json || !is_active() || !mp_rec_enter())
 		return;
 	log_pair(MP_NATIVE_SEG_METADATA, key, json, !is_json(json));
 	mp_rec_leave();
@@ -462,14 +467,15 @@ void mp_rec_process_rename(const char *name)
 static void report(mp_status status, const mp_err *err)
 {
 	const char *path = getenv("MINDPROF_STATUS_FILE");
-	char error[1024], line[sizeof(session.output.directory) + 64];
+	char line[sizeof(session.output.directory) + 64];
 	int fd, len;
 
 	if (!path || !*path)
 		return;
 	if (status)
-		len = snprintf(line, sizeof(line), "%d error: %s\n", (int)getpid(),
-			       mindprof_error_text(err, error, sizeof(error)));
+		len = snprintf(line, sizeof(line), "%d error: %s%s%s\n", (int)getpid(),
+			       err->n_causes > 1 ? err->causes[err->n_causes - 1].text : "",
+			       err->n_causes > 1 ? ": " : "", err->causes[0].text);
 	else
 		len = snprintf(line, sizeof(line), "%d %s\n", (int)getpid(), session.output.directory);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
@@ -517,10 +523,11 @@ void mp_rec_session_start_pending(void)
 /* The parent's session is no concern of the child: its files are closed, nothing is written. */
 void mp_rec_session_child(bool announced)
 {
-	bool follow = announced && session.options.follow_fork && (is_active() || session.pending);
 	struct mp_rec_ring *ring = mp_rec_events_child(announced);
+	bool follow;
 
-	session.control.state = 0;
+	mp_rec_lock_reset(&session.control);
+	follow = announced && session.options.follow_fork && (is_active() || session.pending);
 	session.broken = session.broken || !announced;
 	mp_rec_log_child(announced);
 	mp_rec_drain_child();

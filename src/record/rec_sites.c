@@ -410,5 +410,5 @@ void mp_rec_sites_fork_done(void)
 
 void mp_rec_sites_child(void)
 {
-	sites.lock.state = 0;
+	mp_rec_lock_reset(&sites.lock);
 }

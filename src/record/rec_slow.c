@@ -38,11 +38,14 @@ static unsigned drop_kind_of(enum mp_native_event_kind kind)
 	return MP_NATIVE_DROP_RANGE;
 }
 
-/* Entered, with the forked child's affairs in order. */
-static bool enter(unsigned drop_kind)
+/* Entered, with the forked child's affairs in order; else the event, or the range's end, is counted as lost.
+ */
+static bool enter(unsigned drop_kind, const struct mindprof_range *ended)
 {
-	if (!mp_rec_enter(drop_kind))
+	if (!mp_rec_enter()) {
+		mp_rec_lost_inside(drop_kind, ended);
 		return false;
+	}
 	if (MP_UNLIKELY(mp_rec_threads_wiped()))
 		mp_rec_session_child(false);
 	if (MP_UNLIKELY(mp_rec_session_pending()))
@@ -63,7 +66,7 @@ static struct mp_rec_thread *attach(unsigned drop_kind)
 
 static bool make_room(struct mp_rec_thread *t, uint32_t bytes)
 {
-	if (t->chunk && t->used + bytes <= t->capacity)
+	if (t->chunk && t->used + bytes <= __atomic_load_n(&t->capacity, __ATOMIC_RELAXED))
 		return true;
 	mp_rec_chunk_retire(t);
 	return mp_rec_chunk_take(t);
@@ -106,7 +109,7 @@ void mp_rec_event_slow(struct mindprof_site *site, const struct mp_rec_event *ev
 	struct mp_rec_event copy = *event;
 	struct mp_rec_thread *t;
 
-	if (!enter(drop_kind))
+	if (!enter(drop_kind, NULL))
 		return;
 	/* An event without a tick is of this instant, not of the one when the slow path is done. */
 	if (!copy.tick)
@@ -126,7 +129,7 @@ struct mindprof_range mp_rec_range_begin_slow(struct mindprof_site *site)
 	int saved = errno;
 	struct mp_rec_thread *t;
 
-	if (!enter(MP_NATIVE_DROP_RANGE))
+	if (!enter(MP_NATIVE_DROP_RANGE, NULL))
 		return range;
 	t = attach(MP_NATIVE_DROP_RANGE);
 	if (t) {
@@ -154,7 +157,7 @@ void mp_rec_range_end_slow(const struct mindprof_range *range)
 	struct mp_rec_thread *t;
 	struct mp_rec_event event = {.tick = range->start_tick, .kind = MP_NATIVE_RANGE};
 
-	if (!enter(MP_NATIVE_DROP_RANGE))
+	if (!enter(MP_NATIVE_DROP_RANGE, range))
 		return;
 	t = attach(MP_NATIVE_DROP_KINDS);
 	if (t && range->start_tick >= t->base_tick) {
@@ -188,7 +191,7 @@ uint64_t mp_rec_async_begin_slow(struct mindprof_site *site)
 	int saved = errno;
 	struct mp_rec_thread *t;
 
-	if (!enter(MP_NATIVE_DROP_ASYNC))
+	if (!enter(MP_NATIVE_DROP_ASYNC, NULL))
 		return 0;
 	t = attach(MP_NATIVE_DROP_ASYNC);
 	if (t) {
@@ -206,7 +209,7 @@ void mp_rec_count_push_lost(void)
 {
 	struct mp_rec_thread *t;
 
-	if (!enter(MP_NATIVE_DROP_RANGE))
+	if (!enter(MP_NATIVE_DROP_RANGE, NULL))
 		return;
 	t = attach(MP_NATIVE_DROP_RANGE);
 	if (t) {

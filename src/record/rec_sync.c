@@ -39,6 +39,12 @@ void mp_rec_unlock(struct mp_rec_lock *lock)
 		futex(&lock->state, FUTEX_WAKE, 1, NULL);
 }
 
+void mp_rec_lock_reset(struct mp_rec_lock *lock)
+{
+	mp_rec_try_lock(lock);
+	__atomic_store_n(&lock->state, 0, __ATOMIC_RELEASE);
+}
+
 void mp_rec_wait(uint32_t *word, uint32_t value, int64_t timeout_ns)
 {
 	struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
@@ -62,11 +68,9 @@ void mp_rec_barrier(void)
 {
 	struct timespec pause = {0, 2000000};
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&membarrier_ready, __ATOMIC_RELAXED) &&
 	    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
 		return;
 	/* An old kernel or a sandbox: in this time every store buffer has drained many times over. */
 	nanosleep(&pause, NULL);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }

@@ -212,23 +212,32 @@ bool mp_rec_inside(void)
 	return inside || (mp_rec_self && __atomic_load_n(&mp_rec_self->busy, __ATOMIC_RELAXED));
 }
 
-bool mp_rec_enter(unsigned drop_kind)
+bool mp_rec_enter(void)
+{
+	if (mp_rec_inside())
+		return false;
+	inside = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* The slot stays where it is while the thread, or the code that was interrupted, is busy. */
+void mp_rec_lost_inside(unsigned drop_kind, const struct mindprof_range *ended)
 {
 	struct mp_rec_thread *t = mp_rec_self;
+	uint32_t was_busy = t ? __atomic_exchange_n(&t->busy, 1, __ATOMIC_SEQ_CST) : 0;
 
-	if (!mp_rec_inside()) {
-		inside = 1;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		return true;
+	if (__atomic_load_n(&mp_rec_active, __ATOMIC_SEQ_CST)) {
+		if (!t || !is_bound(t)) {
+			mp_rec_drop_unregistered(drop_kind);
+		} else {
+			mp_rec_drop(t, drop_kind);
+			if (ended && ended->depth < t->slot->depth)
+				__atomic_store_n(&t->slot->depth, ended->depth, __ATOMIC_RELEASE);
+		}
 	}
-	if (drop_kind >= MP_NATIVE_DROP_KINDS || !__atomic_load_n(&mp_rec_active, __ATOMIC_RELAXED))
-		return false;
-	/* While the code that was interrupted is busy, the slot stays where it is. */
-	if (t && __atomic_load_n(&t->busy, __ATOMIC_RELAXED) && is_bound(t))
-		mp_rec_drop(t, drop_kind);
-	else
-		mp_rec_drop_unregistered(drop_kind);
-	return false;
+	if (t)
+		__atomic_store_n(&t->busy, was_busy, __ATOMIC_RELEASE);
 }
 
 void mp_rec_leave(void)
@@ -295,9 +304,8 @@ struct mp_rec_thread *mp_rec_attach(bool *active)
 		t = claim();
 	if (!t)
 		return NULL;
-	__atomic_store_n(&t->busy, 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	*active = __atomic_load_n(&mp_rec_active, __ATOMIC_ACQUIRE) != 0;
+	__atomic_exchange_n(&t->busy, 1, __ATOMIC_SEQ_CST);
+	*active = __atomic_load_n(&mp_rec_active, __ATOMIC_SEQ_CST) != 0;
 	if (!*active) {
 		mp_rec_detach(t);
 		return NULL;
@@ -372,12 +380,11 @@ static void thread_end(void *unused)
 	int saved = errno;
 
 	(void)unused;
-	if (!t || !mp_rec_enter(MP_NATIVE_DROP_KINDS))
+	if (!t || !mp_rec_enter())
 		return;
 	ends++;
-	__atomic_store_n(&t->busy, 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&mp_rec_active, __ATOMIC_ACQUIRE) &&
+	__atomic_exchange_n(&t->busy, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mp_rec_active, __ATOMIC_SEQ_CST) &&
 	    t->generation == __atomic_load_n(&mp_rec_generation, __ATOMIC_RELAXED))
 		say_goodbye(t);
 	mp_rec_self = NULL;
@@ -411,7 +418,7 @@ static bool wait_for(struct mp_rec_thread *t, int64_t until_ns)
 {
 	const struct timespec pause = {0, 50000};
 
-	while (__atomic_load_n(&t->busy, __ATOMIC_ACQUIRE)) {
+	while (__atomic_load_n(&t->busy, __ATOMIC_SEQ_CST)) {
 		if (t == mp_rec_self || mp_rec_monotonic_ns() > until_ns)
 			return false;
 		nanosleep(&pause, NULL);
@@ -535,5 +542,5 @@ void mp_rec_threads_child(void)
 	n_used = n_in_use = 0;
 	mp_rec_self = NULL;
 	inside = 0;
-	drops_lock.state = 0;
+	mp_rec_lock_reset(&drops_lock);
 }

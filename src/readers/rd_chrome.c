@@ -27,8 +27,8 @@ const struct mp_fault_kind chrome_fault_kinds[CHROME_FAULTS] = {
 	[CHROME_NO_PHASE] = {MP_WARNING, "no-phase", "object without ph in the event array, skipped"},
 	[CHROME_BAD_ARGS] = {MP_WARNING, "bad-args", "args of an event are not valid JSON, left out"},
 	[CHROME_BAD_UTF8] = {MP_WARNING, "bad-utf8", "text is not UTF-8, bad bytes are replaced"},
-	[CHROME_BAD_CONTROL] = {MP_WARNING, "control-bytes",
-				"text holds control bytes that JSON does not allow"},
+	[CHROME_BAD_CONTROL] = {MP_WARNING, "bad-text",
+				"text holds control bytes or escapes that JSON does not allow"},
 	[CHROME_BAD_VALUE] = {MP_WARNING, "bad-value",
 			      "counter, step, memory or flow event without a usable value"},
 	[CHROME_IGNORED] = {MP_INFO, "ignored-phase",
@@ -40,6 +40,8 @@ const struct mp_fault_kind chrome_fault_kinds[CHROME_FAULTS] = {
 	[CHROME_UNCLOSED] = {MP_WARNING, "unclosed",
 			     "event array is not closed, events may be missing at the end"},
 	[CHROME_ARGS_NOT_KEPT] = {MP_INFO, "args-not-kept", "args of events are more than is kept, left out"},
+	[CHROME_TRAILING] = {MP_WARNING, "trailing-text",
+			     "what follows the event array is cut off or not valid JSON"},
 	[CHROME_DAMAGED] = {MP_PROBLEM, "damaged",
 			    "too much of the file is broken, the rest of it is skipped"},
 };
@@ -100,17 +102,23 @@ static int recognise(const struct mp_source *source)
 static void set_fact(struct chrome_read *read, struct mp_str key, const struct mp_json *json,
 		     enum mp_json_type type)
 {
-	struct mp_buf buf;
-	struct mp_json_str text = {json->text, json->len};
-	char *name = mp_strndup(key.text, key.len);
+	struct mp_json raw = {
+		.text = key.text, .len = key.len, .escaped = memchr(key.text, '\\', key.len) != NULL};
+	struct mp_json_str text = {json->text, json->len}, plain;
+	struct mp_buf value, decoded;
+	char *name;
 
-	mp_buf_init(&buf, SIZE_MAX / 2);
+	mp_buf_init(&value, SIZE_MAX / 2);
+	mp_buf_init(&decoded, SIZE_MAX / 2);
+	plain = mp_json_string(&raw, &decoded);
+	name = mp_strndup(plain.text, plain.len);
 	if (type == MP_JSON_STRING)
-		text = mp_json_string(json, &buf);
+		text = mp_json_string(json, &value);
 	if (name && text.len <= FACT_BYTES)
 		mp_store_set_fact(read->store, name, text.text, text.len);
 	mp_free(name);
-	mp_buf_release(&buf);
+	mp_buf_release(&value);
+	mp_buf_release(&decoded);
 }
 
 /* The value of the current key: *json is behind it afterwards, its text in json->text. False after a fault.
@@ -234,6 +242,8 @@ static bool read_tail(struct chrome_read *read, bool is_object)
 	struct mp_json json;
 	enum mp_json_type type;
 
+	if (array->text[array->end] != ']')
+		return false;
 	if (!is_object)
 		return at == end;
 	while (at < end && *at == ',') {
@@ -253,7 +263,7 @@ static bool read_tail(struct chrome_read *read, bool is_object)
 		take_member(read, key, &json, type);
 		at = chrome_skip_space(json.at, end);
 	}
-	return at < end && *at == '}';
+	return at < end && *at == '}' && chrome_skip_space(at + 1, end) == end;
 }
 
 /* ---------------------------------------------------------------- events */
@@ -275,6 +285,19 @@ static const char *skip_broken(struct chrome_worker *worker, const char *at, con
 	return next;
 }
 
+/* A bracket between events: the end of the array, unless the scan knows a later one or more objects follow.
+ */
+static bool is_end(const struct chrome_array *array, const char *at, const char *stop)
+{
+	const char *next = chrome_skip_space(at + 1, stop);
+
+	if (*at != ']' || array->closed)
+		return false;
+	if (next < stop && *next == ',')
+		next = chrome_skip_space(next + 1, stop);
+	return next == stop || *next != '{';
+}
+
 static void decode_piece(struct chrome_worker *worker, const struct chrome_piece *piece)
 {
 	const struct chrome_array *array = &worker->read->array;
@@ -282,23 +305,25 @@ static void decode_piece(struct chrome_worker *worker, const struct chrome_piece
 	size_t budget = 8 * (size_t)(stop - at) + SNIFF_BYTES;
 	struct chrome_event event;
 
-	for (;;) {
-		const char *fault = at, *next = NULL;
+	while (at && !worker->failed) {
+		const char *fault, *next = NULL;
 
 		at = chrome_skip_space(at, stop);
 		if (at < stop && *at == ',')
 			at = chrome_skip_space(at + 1, stop);
-		if (at >= stop || *at == ']' || worker->failed)
+		if (at >= stop)
 			return;
 		fault = at;
-		if (*at == '{')
+		if (*at == '{') {
 			next = chrome_decode(at, stop, &event, &worker->keys, &fault);
+		} else if (is_end(array, at, stop)) {
+			worker->saw_end = true;
+			return;
+		}
 		if (MP_LIKELY(next != NULL))
 			chrome_sink(worker, &event, at);
 		else
 			next = skip_broken(worker, at, fault, stop, &budget);
-		if (!next)
-			return;
 		at = next;
 	}
 }
@@ -426,14 +451,17 @@ static mp_status run_workers(struct chrome_read *read, struct mp_fault *faults, 
 		status = init_worker(&job.workers[i], read, err);
 	if (!status)
 		status = read_events(&job, n, err);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		mp_faults_merge(faults, job.workers[i].faults, CHROME_FAULTS);
+		read->array.closed |= job.workers[i].saw_end;
+	}
 	return release_workers(job.workers, n, status, err);
 }
 
 /* ---------------------------------------------------------------- the reader */
 
-static mp_status read_document(struct chrome_read *read, const char *path, mp_err *err)
+/* is_cut: a note tells already that the end is missing. */
+static mp_status read_document(struct chrome_read *read, const char *path, bool is_cut, mp_err *err)
 {
 	struct mp_fault faults[CHROME_FAULTS] = {{0}};
 	struct chrome_array *array = &read->array;
@@ -443,13 +471,16 @@ static mp_status read_document(struct chrome_read *read, const char *path, mp_er
 	MP_TRY(read_head(read, path, &is_object, err));
 	MP_TRY(chrome_scan(read->ctx, array, err));
 	if (array->closed && !read_tail(read, is_object)) {
+		mp_fault_add(&faults[CHROME_TRAILING], (int64_t)array->end, 1);
 		array->closed = false;
 		array->end = array->pieces[array->n_pieces - 1].stop = array->size;
 	}
 	read->args_budget = ARGS_BYTES + array->size / 16;
 	status = run_workers(read, faults, err);
-	if (!array->closed && !faults[CHROME_CUT].count)
+	if (!array->closed && !faults[CHROME_CUT].count && !faults[CHROME_TRAILING].count)
 		mp_fault_add(&faults[CHROME_UNCLOSED], (int64_t)array->size, 1);
+	if (is_cut)
+		memset(&faults[CHROME_CUT], 0, 3 * sizeof(faults[0])); /* and UNCLOSED, TRAILING */
 	mp_faults_note(read->store, path, faults, chrome_fault_kinds, CHROME_FAULTS);
 	return status;
 }
@@ -478,7 +509,7 @@ static mp_status read_source(struct mp_ctx *ctx, const struct mp_source *source,
 		read.array.text = (const char *)input.data;
 		read.array.size = input.size;
 		note_damage(store, &input);
-		status = read_document(&read, input.file.path, err);
+		status = read_document(&read, input.file.path, input.damage != MINDPROF_OK, err);
 	}
 	mp_free(read.array.pieces);
 	mp_vec_release(&read.flow_ends);

@@ -127,7 +127,7 @@ const char *chrome_resync(const char *begin, const char *at, const char *end, si
 enum chrome_fault {
 	CHROME_BAD_EVENT, CHROME_NO_TIME, CHROME_BAD_DURATION, CHROME_NO_DURATION, CHROME_NO_PHASE, CHROME_BAD_ARGS, CHROME_BAD_UTF8,
 	CHROME_BAD_CONTROL, CHROME_BAD_VALUE, CHROME_IGNORED, CHROME_NO_BEGIN, CHROME_NO_END, CHROME_CUT,
-	CHROME_UNCLOSED, CHROME_ARGS_NOT_KEPT, CHROME_DAMAGED, CHROME_FAULTS,
+	CHROME_UNCLOSED, CHROME_TRAILING, CHROME_ARGS_NOT_KEPT, CHROME_DAMAGED, CHROME_FAULTS,
 };
 extern const struct mp_fault_kind chrome_fault_kinds[CHROME_FAULTS];
 
@@ -250,6 +250,7 @@ struct chrome_worker {
 	enum chrome_mode mode;
 	struct chrome_keys keys;
 	mp_status failed;
+	bool saw_end; /* the bracket that closes the array, when the scan did not find it */
 	struct mp_fault faults[CHROME_FAULTS];
 	int64_t end_ns; /* of all events seen; INT64_MIN = none */
 	chrome_halves calls;  /* B and E */

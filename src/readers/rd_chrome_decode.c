@@ -53,7 +53,10 @@ static inline const char *skip_plain(const char *at, const char *end)
 	return at;
 }
 
-/* at is behind the opening quote; the byte after the closing one, NULL when there is none. */
+/*
+ * at is behind the opening quote; the byte after the closing one, NULL when there is none. A line end means
+ * that a quote is missing: no string goes over it, and what is broken stays in its line.
+ */
 static inline const char *take_string(const char *at, const char *end, struct chrome_text *out)
 {
 	out->at = at;
@@ -69,6 +72,8 @@ static inline const char *take_string(const char *at, const char *end, struct ch
 				return NULL;
 			out->flags |= CHROME_ESCAPED;
 			at += 2;
+		} else if (*at == '\n') {
+			return NULL;
 		} else {
 			out->flags |= (unsigned char)*at < 0x20 ? CHROME_CONTROL : CHROME_HIGH;
 			at++;
@@ -97,7 +102,8 @@ struct walk {
 	bool in_string;
 };
 
-/* One quote, backslash or bracket; true at the end of the container. */
+/* One quote, backslash, bracket or line end; true at the end of the container, or where it is seen to be
+ * broken. */
 static inline bool walk_byte(struct walk *walk, const char *at)
 {
 	char c = *at;
@@ -109,7 +115,7 @@ static inline bool walk_byte(struct walk *walk, const char *at)
 			walk->in_string = false;
 		else if (c == '\\')
 			walk->escaped = at + 1;
-		return false;
+		return c == '\n';
 	}
 	if (c == '"') {
 		walk->in_string = true;
@@ -136,7 +142,8 @@ static const char *take_container(const char *at, const char *end, struct chrome
 							_mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))),
 					   _mm_or_si128(_mm_cmpeq_epi8(brace, _mm_set1_epi8('{')),
 							_mm_cmpeq_epi8(brace, _mm_set1_epi8('}'))));
-		unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+		__m128i line = _mm_cmpeq_epi8(v, _mm_set1_epi8('\n'));
+		unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(hit, line));
 
 		if (_mm_movemask_epi8(v))
 			flags |= CHROME_HIGH;
@@ -146,7 +153,7 @@ static const char *take_container(const char *at, const char *end, struct chrome
 			if (walk_byte(&walk, byte)) {
 				out->flags = flags;
 				out->len = (size_t)(byte + 1 - out->at);
-				return byte + 1;
+				return walk.in_string ? NULL : byte + 1;
 			}
 		}
 	}
@@ -157,7 +164,7 @@ static const char *take_container(const char *at, const char *end, struct chrome
 		if (walk_byte(&walk, at)) {
 			out->flags = flags;
 			out->len = (size_t)(at + 1 - out->at);
-			return at + 1;
+			return walk.in_string ? NULL : at + 1;
 		}
 	}
 	return NULL;

@@ -3,7 +3,7 @@
  * One decoded event -> the store, by its phase. What needs a second event (B/E, b/e, S/F) or the
  * range that follows (f without bp) is set aside for rd_chrome_pairs.c.
  */
-#include <math.h>
+#include <inttypes.h>
 
 #include "base/num.h"
 #include "formats/fmt_trace_event.h"
@@ -190,36 +190,56 @@ static void sink_range(struct chrome_worker *worker, struct known *known)
 	put(worker, MP_KIND_RANGE, &range);
 }
 
-/* Numbers of a [memory] event, Kineto's or ours. */
-static void sink_memory(struct chrome_worker *worker, const struct known *known)
+/* What a [memory] event tells, Kineto's or ours. */
+struct memory {
+	struct mp_event change, total;
+	int64_t device_type, device;
+	bool has_bytes, has_total;
+};
+
+static void take_memory(struct chrome_worker *worker, const struct chrome_text *args, struct memory *memory)
 {
-	const struct chrome_text *args = args_of(worker, known);
 	const char *at = args->at + 1, *end = args->at + args->len;
-	struct mp_event memory = {.ts_ns = known->ts_ns, .track = known->lane->track};
-	struct mp_event total = memory;
 	struct chrome_text key, value;
-	bool has_bytes = false, has_total = false;
 
 	while (args->len && chrome_next_member(&at, end, &key, &value)) {
 		if (chrome_is(&key, "Bytes"))
-			has_bytes = chrome_integer(&value, &memory.a);
+			memory->has_bytes = chrome_integer(&value, &memory->change.a);
 		else if (chrome_is(&key, "Addr"))
-			chrome_integer(&value, &memory.b);
+			chrome_integer(&value, &memory->change.b);
 		else if (chrome_is(&key, "Total Allocated"))
-			has_total = chrome_integer(&value, &total.a);
+			memory->has_total = chrome_integer(&value, &memory->total.a);
 		else if (chrome_is(&key, "Total Reserved"))
-			chrome_integer(&value, &total.b);
+			chrome_integer(&value, &memory->total.b);
+		else if (chrome_is(&key, "Device Type"))
+			chrome_integer(&value, &memory->device_type);
+		else if (chrome_is(&key, "Device Id"))
+			chrome_integer(&value, &memory->device);
 		else if (worker->read->is_own && chrome_is(&key, "name"))
-			memory.name = chrome_string(worker, &value, NULL);
+			memory->change.name = chrome_string(worker, &value, NULL);
 	}
-	if (!has_bytes)
-		chrome_fault(worker, CHROME_BAD_VALUE, known->at);
-	if (memory.name == MP_STR_NONE)
+}
+
+static void sink_memory(struct chrome_worker *worker, const struct known *known)
+{
+	struct mp_event event = {.ts_ns = known->ts_ns, .track = known->lane->track};
+	struct memory memory = {.change = event, .total = event, .device_type = -1};
+	char pool[32] = "cpu";
+
+	take_memory(worker, args_of(worker, known), &memory);
+	/* Kineto counts per device; type 0 is the host. */
+	if (memory.device_type > 0)
+		snprintf(pool, sizeof(pool), "device %" PRId64, memory.device);
+	if (memory.device_type >= 0)
+		memory.change.name = memory.total.name = mp_store_string(worker->store, pool);
+	if (memory.change.name == MP_STR_NONE || memory.total.name == MP_STR_NONE)
 		worker->failed = MINDPROF_E_NOMEM;
-	if (has_bytes && !worker->failed)
-		put(worker, MP_KIND_MEMORY, &memory);
-	if (has_total)
-		put(worker, MP_KIND_MEMORY_TOTAL, &total);
+	if (!memory.has_bytes)
+		chrome_fault(worker, CHROME_BAD_VALUE, known->at);
+	if (memory.has_bytes && !worker->failed)
+		put(worker, MP_KIND_MEMORY, &memory.change);
+	if (memory.has_total && !worker->failed)
+		put(worker, MP_KIND_MEMORY_TOTAL, &memory.total);
 }
 
 static void sink_mark(struct chrome_worker *worker, struct known *known, enum chrome_rows rows)

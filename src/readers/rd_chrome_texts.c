@@ -34,16 +34,38 @@ static void repair_utf8(struct mp_buf *to, const char *at, size_t len)
 	}
 }
 
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Whether every backslash begins an escape of JSON. */
+static bool has_good_escapes(const struct chrome_text *text)
+{
+	const char *at = text->at, *end = text->at + text->len;
+
+	while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+		if (end - at < 2 || !memchr("\"\\/bfnrtu", at[1], 9))
+			return false;
+		if (at[1] == 'u' &&
+		    (end - at < 6 || !is_hex(at[2]) || !is_hex(at[3]) || !is_hex(at[4]) || !is_hex(at[5])))
+			return false;
+		at += 2;
+	}
+	return true;
+}
+
 uint32_t chrome_string(struct chrome_worker *worker, const struct chrome_text *text, uint8_t *flags)
 {
 	struct mp_strtab *strings = mp_store_strings(worker->store);
 	struct mp_json_str plain = {text->at, text->len};
 	struct mp_buf repaired;
+	bool decode = text->flags & CHROME_ESCAPED && has_good_escapes(text);
 	uint32_t id;
 
-	if (flags && text->flags & CHROME_CONTROL)
+	if (flags && (text->flags & CHROME_CONTROL || (text->flags & CHROME_ESCAPED && !decode)))
 		*flags |= CHROME_NAME_CONTROL;
-	if (text->flags & CHROME_ESCAPED) {
+	if (decode) {
 		struct mp_json raw = {.text = text->at, .len = text->len, .escaped = true};
 
 		plain = mp_json_string(&raw, &worker->text);

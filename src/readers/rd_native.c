@@ -42,7 +42,7 @@ static mp_status native_dir_open(const struct mp_source *source, struct mp_dir *
 	return mp_err_set(err, MINDPROF_E_NOT_FOUND, source->dir->path, -1, "no '%s' here", MP_NATIVE_DIR);
 }
 
-/* A file that is damaged at its head or of another recording is left out; a missing ring file is normal. */
+/* A file that is damaged at its head or of another recording is left out. */
 static bool open_file(struct native *in, const struct mp_dir *dir, int which,
 		      struct mp_native_file_header *header)
 {
@@ -56,12 +56,11 @@ static bool open_file(struct native *in, const struct mp_dir *dir, int which,
 	}
 	if (status == MINDPROF_E_NOMEM)
 		return false;
-	if (status != MINDPROF_E_NOT_FOUND)
+	if (status == MINDPROF_E_NOT_FOUND || status == MINDPROF_E_TRUNCATED)
+		in->unborn[which] = true;
+	else
 		mp_store_note(in->store, MP_PROBLEM, "unreadable", err.causes[0].path,
 			      err.causes[0].byte_offset, "%s", err.causes[0].text);
-	else if (which != NATIVE_IN_RING)
-		mp_store_note(in->store, MP_PROBLEM, "missing-file", dir->path, -1, "'%s' is missing",
-			      file_names[which]);
 	return true;
 }
 
@@ -241,6 +240,8 @@ static mp_status workers_init(struct native *in, struct mp_pool *pool, mp_err *e
 	if (!in->workers)
 		return mp_err_nomem(err, in->n_workers * sizeof(*in->workers));
 	for (unsigned i = 0; i < in->n_workers; i++)
+		mp_buf_init(&in->workers[i].copy, (size_t)UINT32_MAX + 1);
+	for (unsigned i = 0; i < in->n_workers; i++)
 		MP_TRY(mp_appender_new(in->store, &in->workers[i].appender, err));
 	return native_async_new(&in->async, err);
 }
@@ -312,6 +313,7 @@ static mp_status workers_finish(struct native *in, mp_status status, mp_err *err
 	for (unsigned i = 0; in->workers && i < in->n_workers; i++) {
 		mp_status finished = mp_appender_finish(in->workers[i].appender, reason_known ? NULL : err);
 
+		mp_buf_release(&in->workers[i].copy);
 		if (finished != MINDPROF_OK && !reason_known) {
 			reason_known = true;
 			status = finished;
@@ -485,6 +487,17 @@ static void note_all(struct native *in, uint64_t end_tick, size_t n_open)
 
 /* ---- the reader ---- */
 
+/* Files are made one after the other at the start; after a clean stop, only the ring file may be gone. */
+static void note_missing(const struct native *in, const struct mp_dir *dir)
+{
+	for (int i = 0; i < NATIVE_IN_RING; i++)
+		if (in->unborn[i] &&
+		    (i == NATIVE_IN_SESSION ? in->have[NATIVE_IN_EVENTS] || in->have[NATIVE_IN_RING]
+					    : in->ended))
+			mp_store_note(in->store, MP_PROBLEM, "missing-file", dir->path, -1,
+				      "'%s' is missing or without its header", file_names[i]);
+}
+
 static mp_status read_recording(struct mp_ctx *ctx, struct native *in, const struct mp_dir *dir, mp_err *err)
 {
 	uint64_t end_tick = 0;
@@ -492,6 +505,11 @@ static mp_status read_recording(struct mp_ctx *ctx, struct native *in, const str
 
 	if (!open_files(in, dir))
 		return mp_err_nomem(err, 0);
+	if (in->unborn[NATIVE_IN_SESSION] && in->unborn[NATIVE_IN_EVENTS] && in->unborn[NATIVE_IN_RING]) {
+		mp_store_note(in->store, MP_WARNING, "recording-cut", dir->path, -1,
+			      "the process ended while the recording started: there are no events");
+		return MINDPROF_OK;
+	}
 	if (!in->have[NATIVE_IN_SESSION] && !in->have[NATIVE_IN_EVENTS] && !in->have[NATIVE_IN_RING])
 		return mp_err_set(err, MINDPROF_E_FORMAT, dir->path, -1,
 				  "no file of the recording can be read");
@@ -499,6 +517,7 @@ static mp_status read_recording(struct mp_ctx *ctx, struct native *in, const str
 	    !complete_threads(in) || !make_process(in) || !make_tracks(in) || !note_gaps(in) ||
 	    !make_batches(in))
 		return mp_err_nomem(err, 0);
+	note_missing(in, dir);
 	set_piece_tracks(in);
 	MP_TRY(make_clock(in, err));
 	MP_TRY(decode_all(ctx, in, &end_tick, &n_open, err));

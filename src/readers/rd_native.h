@@ -70,7 +70,8 @@ struct native_piece {
 	uint32_t crc;       /* of the whole payload; meaningful when sealed */
 	uint32_t thread_index, sequence;
 	uint32_t track;
-	bool sealed;
+	bool sealed;       /* of events.mpr; else a chunk of ring.mpr, which may change while it is read */
+	uint64_t chunk_at; /* of its header */
 };
 
 enum { NATIVE_IN_SESSION, NATIVE_IN_EVENTS, NATIVE_IN_RING, NATIVE_FILES };
@@ -80,6 +81,7 @@ struct native_worker { /* of one thread of the pool */
 	uint64_t last_tick; /* largest end seen */
 	uint64_t n_records, n_lost;
 	size_t clock_cursor;
+	struct mp_buf copy; /* of a chunk */
 	struct mp_fault faults[NATIVE_FILES][NATIVE_FAULTS];
 };
 
@@ -89,6 +91,7 @@ struct native {
 	struct mp_store *store; /* borrowed */
 	struct mp_file files[NATIVE_FILES]; /* owned */
 	bool have[NATIVE_FILES];
+	bool unborn[NATIVE_FILES]; /* absent or without its header: killed while it started, if not ended */
 	uint8_t session_id[16];
 	struct mp_fault faults[NATIVE_FILES][NATIVE_FAULTS];
 

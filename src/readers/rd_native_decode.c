@@ -16,7 +16,7 @@ struct decoder {
 	struct native_worker *worker;
 	const struct native_piece *piece;
 	struct mp_fault *faults; /* of the piece's file */
-	const uint8_t *at, *end;
+	const uint8_t *at, *end; /* in the file, or in a copy */
 };
 
 static inline struct mp_native_event load_event(const uint8_t *at)
@@ -27,9 +27,15 @@ static inline struct mp_native_event load_event(const uint8_t *at)
 	return event;
 }
 
+/* Where in the file the decoder is. */
+static int64_t offset_of(const struct decoder *d)
+{
+	return (int64_t)(d->piece->payload + d->piece->bytes) - (d->end - d->at);
+}
+
 static void count_fault(const struct decoder *d, enum native_fault fault)
 {
-	mp_fault_add(&d->faults[fault], d->at - d->piece->file->data, 1);
+	mp_fault_add(&d->faults[fault], offset_of(d), 1);
 }
 
 static inline const struct native_site *site_of(const struct native *in, uint32_t id)
@@ -71,7 +77,7 @@ static bool decode_ranges(struct decoder *d)
 		last = MP_MAX(last, end_tick);
 	}
 	if (MP_UNLIKELY(n_unknown))
-		mp_fault_add(&d->faults[NATIVE_UNKNOWN_SITE], d->at - d->piece->file->data, n_unknown);
+		mp_fault_add(&d->faults[NATIVE_UNKNOWN_SITE], offset_of(d), n_unknown);
 	block->n = row;
 	d->worker->n_records += row - first;
 	d->worker->last_tick = last;
@@ -293,6 +299,46 @@ static void forget(const struct native_piece *first, const struct native_piece *
 		mp_file_forget(first->file, first->payload, last->payload + last->bytes - first->payload);
 }
 
+/* Whether a chunk still is what it was when it was found; the process may have gone on. */
+static bool chunk_is_same(const struct native_piece *piece)
+{
+	struct mp_native_segment chunk;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	memcpy(&chunk, piece->file->data + piece->chunk_at, sizeof(chunk));
+	return chunk.thread_index == piece->thread_index && chunk.sequence == piece->sequence &&
+	       chunk.payload_bytes >= piece->whole_bytes;
+}
+
+/* A live chunk is copied first and then looked at again, so that what is decoded cannot change. */
+static bool decode_chunk(struct native *in, struct native_worker *worker, const struct native_piece *piece)
+{
+	struct decoder d = {in, worker, piece, worker->faults[piece->file - in->files], NULL, NULL};
+
+	mp_buf_clear(&worker->copy);
+	mp_buf_add(&worker->copy, piece->file->data + piece->payload, piece->bytes);
+	if (worker->copy.failed)
+		return false;
+	if (!chunk_is_same(piece))
+		return true; /* in events.mpr by now, or overwritten */
+	d.at = (const uint8_t *)worker->copy.data;
+	d.end = d.at + piece->bytes;
+	return decode_piece(&d);
+}
+
+static bool decode_segment(struct native *in, struct native_worker *worker, const struct native_piece *piece)
+{
+	const uint8_t *data = piece->file->data + piece->payload;
+	struct decoder d = {
+		in, worker, piece, worker->faults[piece->file - in->files], data, data + piece->bytes};
+
+	if (mp_crc32c(0, data, piece->bytes) == piece->crc)
+		return decode_piece(&d);
+	count_fault(&d, NATIVE_BAD_PAYLOAD);
+	worker->n_lost += piece->n_records;
+	return true;
+}
+
 mp_status native_decode(void *user, size_t index, unsigned worker_index, mp_err *err)
 {
 	struct native *in = user;
@@ -301,17 +347,9 @@ mp_status native_decode(void *user, size_t index, unsigned worker_index, mp_err 
 
 	for (size_t i = begin; i < end; i++) {
 		const struct native_piece *piece = &in->pieces.at[i];
-		const uint8_t *data = piece->file->data + piece->payload;
-		struct decoder d = {in,    worker,
-				    piece, worker->faults[piece->file - in->files],
-				    data,  data + piece->bytes};
 
-		if (piece->sealed && mp_crc32c(0, data, piece->bytes) != piece->crc) {
-			count_fault(&d, NATIVE_BAD_PAYLOAD);
-			worker->n_lost += piece->n_records;
-		} else if (!decode_piece(&d)) {
+		if (!(piece->sealed ? decode_segment(in, worker, piece) : decode_chunk(in, worker, piece)))
 			return mp_err_nomem(err, 0);
-		}
 	}
 	forget(&in->pieces.at[begin], &in->pieces.at[end - 1]);
 	return MINDPROF_OK;

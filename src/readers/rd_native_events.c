@@ -102,6 +102,10 @@ static bool ring_open(struct native *in, struct ring *ring)
 		return false;
 	}
 	memcpy(h, ring->file->data + at, sizeof(*h));
+	if (!h->crc) { /* written last */
+		mp_fault_add(&in->faults[NATIVE_IN_RING][NATIVE_CUT], (int64_t)at, 1);
+		return false;
+	}
 	if (h->crc == mp_crc32c(0, h, offsetof(struct mp_native_ring, crc)) &&
 	    h->slot_bytes >= sizeof(struct mp_native_slot) && h->slot_bytes % 8 == 0 &&
 	    h->chunk_bytes >= sizeof(struct mp_native_segment) && h->chunk_bytes % MP_NATIVE_ALIGN == 0)
@@ -162,7 +166,7 @@ static bool take_slots(struct native *in, const struct ring *ring)
 static bool take_chunk(struct native *in, const struct ring *ring, uint64_t at)
 {
 	struct mp_native_segment chunk;
-	struct native_piece piece = {.file = ring->file};
+	struct native_piece piece = {.file = ring->file, .chunk_at = at};
 
 	memcpy(&chunk, ring->file->data + at, sizeof(chunk));
 	if (chunk.magic == 0 || chunk.payload_bytes == 0)

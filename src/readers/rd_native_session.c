@@ -88,9 +88,8 @@ static bool take_drops(struct payload *p)
 
 	for (; p->len - at >= sizeof(entry); at += sizeof(entry)) {
 		memcpy(&entry, p->data + at, sizeof(entry));
-		if (entry.kind >= MP_NATIVE_DROP_KINDS)
-			bad_entry(p, at);
-		else if (!native_drops_set(p->in, entry.thread_index, entry.kind, entry.count, false))
+		if (entry.kind < MP_NATIVE_DROP_KINDS && /* others are of a later version */
+		    !native_drops_set(p->in, entry.thread_index, entry.kind, entry.count, false))
 			return false;
 	}
 	if (at < p->len)

@@ -30,6 +30,9 @@ static mp_status check_header(const struct mp_file *file, enum mp_native_file_ki
 		return mp_err_set(err, MINDPROF_E_TRUNCATED, file->path, (int64_t)file->size,
 				  "file is shorter than its header");
 	memcpy(header, file->data, sizeof(*header));
+	if (memcmp(header->magic, "\0\0\0\0\0\0\0", sizeof(header->magic)) == 0)
+		return mp_err_set(err, MINDPROF_E_TRUNCATED, file->path, 0,
+				  "file header was not written yet");
 	if (memcmp(header->magic, MP_NATIVE_MAGIC, sizeof(header->magic)) != 0)
 		return mp_err_set(err, MINDPROF_E_FORMAT, file->path, 0, "not a file of a native recording");
 	if (header->version != MP_NATIVE_VERSION)

@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/compiler.h"
 
 #include "base/banned.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static atomic_bool hook_used;
 static _Atomic uint64_t tried;
@@ -59,6 +62,21 @@ void *mp_malloc(size_t size)
 	size_t bytes;
 
 	return usable_size(size, 1, &bytes) ? malloc(bytes) : NULL;
+}
+
+void *mp_malloc_huge(size_t size)
+{
+	size_t bytes;
+	void *block;
+
+	if (!usable_size(size, 1, &bytes))
+		return NULL;
+	bytes = MP_ALIGN_UP(bytes, HUGE_PAGE);
+	block = aligned_alloc(HUGE_PAGE, bytes);
+	/* Only a hint: without huge pages the block is as good, only slower to fill. */
+	if (block)
+		(void)madvise(block, bytes, MADV_HUGEPAGE);
+	return block;
 }
 
 void *mp_calloc(size_t count, size_t size)

@@ -11,6 +11,11 @@
 
 void *mp_malloc(size_t size);
 void *mp_calloc(size_t count, size_t size);
+/*
+ * For blocks of megabytes that are filled at once: asks the system for huge pages, so that filling them does not
+ * take a page fault for each 4 KiB. Freed by mp_free, not to be reallocated.
+ */
+void *mp_malloc_huge(size_t size);
 /* Size checked product; on failure the old block is untouched. */
 void *mp_realloc_array(void *old, size_t count, size_t size);
 void mp_free(void *block);

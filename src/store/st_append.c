@@ -15,6 +15,7 @@
 
 #define FIRST_ROWS 256u
 #define STREAMED_ROWS 4096u
+#define HUGE_BYTES ((size_t)1 << 20) /* larger blocks are put on huge pages */
 
 static size_t row_bytes(enum mp_kind kind)
 {
@@ -42,7 +43,8 @@ static void *take(char **at, bool wanted, size_t bytes)
 
 static struct mp_block *block_new(enum mp_kind kind, uint32_t cap)
 {
-	struct mp_block *block = mp_malloc(block_bytes(kind, cap));
+	size_t bytes = block_bytes(kind, cap);
+	struct mp_block *block = bytes > HUGE_BYTES ? mp_malloc_huge(bytes) : mp_malloc(bytes);
 	uint32_t bit = 1u << kind;
 	char *at;
 

@@ -53,6 +53,18 @@ static void impossible_sizes_fail(void **state)
 	mp_free(old);
 }
 
+static void huge_blocks_are_aligned_and_ordinary(void **state)
+{
+	char *block = mp_malloc_huge(((size_t)2 << 20) + 1);
+
+	(void)state;
+	assert_non_null(block);
+	assert_int_equal((uintptr_t)block % ((size_t)2 << 20), 0);
+	block[(size_t)2 << 20] = 1;
+	mp_free(block);
+	assert_null(mp_malloc_huge(SIZE_MAX));
+}
+
 static void texts(void **state)
 {
 	char *a = mp_strdup(""), *b = mp_strndup("abcdef", 3), *c = mp_strndup(NULL, 0);
@@ -99,6 +111,8 @@ static void every_function_can_fail(void **state)
 	(void)state;
 	mp_mem_fail_after(0);
 	assert_null(mp_malloc(8));
+	mp_mem_fail_after(0);
+	assert_null(mp_malloc_huge(8));
 	mp_mem_fail_after(0);
 	assert_null(mp_calloc(1, 8));
 	mp_mem_fail_after(0);
@@ -151,9 +165,13 @@ static void hook_counts_across_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zero_sizes_give_a_block),    cmocka_unit_test(calloc_zeroes),
-		cmocka_unit_test(impossible_sizes_fail),      cmocka_unit_test(texts),
-		cmocka_unit_test(hook_fails_the_nth_once),    cmocka_unit_test(every_function_can_fail),
+		cmocka_unit_test(zero_sizes_give_a_block),
+		cmocka_unit_test(calloc_zeroes),
+		cmocka_unit_test(impossible_sizes_fail),
+		cmocka_unit_test(huge_blocks_are_aligned_and_ordinary),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(hook_fails_the_nth_once),
+		cmocka_unit_test(every_function_can_fail),
 		cmocka_unit_test(hook_counts_across_threads),
 	};
 

@@ -38,7 +38,7 @@ enum mindprof_record_mode {
 struct mindprof_record_options {
 	size_t size;
 	const char *output_path; /* NULL: environment MINDPROF_OUTPUT, else "./data" (analysis-current.md section 1) */
-	const char *worker_name; /* NULL: host name */
+	const char *worker_name; /* NULL: environment MINDPROF_WORKER, else the host's name */
 	enum mindprof_record_mode mode; /* 0: environment MINDPROF_MODE ("stream", "ring"), else stream */
 	uint64_t memory_bytes;   /* bound of all event buffers; 0: environment MINDPROF_MEMORY (bytes, K, M, G), else
 	                            64 MiB; less than 256 KiB counts as that */

@@ -147,6 +147,7 @@ struct mp_rec_ring {
 	bool overwrite;   /* ring mode */
 	bool in_child; /* a forked child has the mapping, too (MADV_DONTFORK is not known) */
 	uint64_t base_tick;
+	size_t populated; /* bytes of the mapping whose page faults are over; background thread */
 	/* One element per chunk, owned. */
 	uint64_t *tickets; /* order in which chunks became FULL; written by the owner before FULL */
 	uint32_t *written; /* atomic: payload bytes that the events file holds of this filling */
@@ -170,6 +171,8 @@ struct mp_rec_ring_options {
 mp_status mp_rec_ring_new(const struct mp_rec_ring_options *options, struct mp_rec_ring **out, mp_err *err);
 /* unmap false: a thread may still write; mapping and memory are left alone for good. */
 void mp_rec_ring_free(struct mp_rec_ring *ring, bool unmap);
+/* Takes the page faults of the next part, instead of on the way of an event; true when there is more. */
+bool mp_rec_ring_populate(struct mp_rec_ring *ring);
 struct mp_native_slot *mp_rec_ring_slot(const struct mp_rec_ring *ring, uint32_t index);
 static inline struct mp_native_segment *mp_rec_ring_chunk(const struct mp_rec_ring *ring, uint32_t index)
 {
@@ -200,11 +203,11 @@ struct mp_rec_thread {
 	struct mp_native_segment *chunk;
 	struct mp_native_slot *slot;
 	uint64_t base_tick;
-	uint32_t used;     /* payload bytes of the chunk */
+	uint32_t used;     /* atomic: payload bytes of the chunk */
 	uint32_t capacity; /* atomic; 0 = take the slow path */
 	uint32_t busy;     /* atomic; 1 while the thread is inside the recorder */
 	uint32_t clock;
-	uint32_t n_long; /* 32-byte records in the chunk */
+	uint32_t n_long; /* atomic: 32-byte records in the chunk */
 	uint32_t generation;
 	uint32_t n_pushed;
 	uint32_t n_async; /* range ids given out, never reset */
@@ -225,6 +228,12 @@ struct mp_rec_thread {
 	struct mindprof_range pushed[MP_REC_PUSH_DEPTH];
 } __attribute__((aligned(MP_REC_CACHE_PAIR)));
 _Static_assert(offsetof(struct mp_rec_thread, ring) <= 64, "the hot fields share a line");
+
+static inline void mp_rec_thread_reset_chunk(struct mp_rec_thread *t)
+{
+	__atomic_store_n(&t->used, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->n_long, 0, __ATOMIC_RELAXED);
+}
 
 extern __thread struct mp_rec_thread *mp_rec_self MP_REC_TLS;
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The background thread of a recording: empties full chunks (stream mode), takes clock points, writes
- * counts of losses. It sleeps as long as there is nothing to do, at most a second.
+ * The background thread of a recording: takes the page faults of the event memory, empties full chunks
+ * (stream mode), takes clock points, writes counts of losses. It sleeps as long as there is nothing to do,
+ * at most a second.
  */
 #include "record/rec.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include "base/banned.h"
 
@@ -65,7 +67,9 @@ static void *drain_main(void *unused)
 	int64_t nap_ns = SHORT_NAP;
 
 	(void)unused;
+	prctl(PR_SET_NAME, "mindprof-drain");
 	while (!__atomic_load_n(&drain.quit, __ATOMIC_SEQ_CST)) {
+		bool populating = mp_rec_ring_populate(drain.ring);
 		int drained = drain.stream ? mp_rec_events_drain() : 0;
 		int64_t now = mp_rec_monotonic_ns();
 
@@ -81,7 +85,8 @@ static void *drain_main(void *unused)
 		else
 			nap_ns = drained < 0 || !drain.stream ? LONG_NAP : MP_MIN(nap_ns * 2, LONG_NAP);
 		/* A disk that refuses is asked again once in a while, however many chunks wait. */
-		nap(MP_MIN(nap_ns, next_point - now), drain.stream && drained >= 0);
+		if (!populating)
+			nap(MP_MIN(nap_ns, next_point - now), drain.stream && drained >= 0);
 	}
 	return NULL;
 }
@@ -107,7 +112,6 @@ mp_status mp_rec_drain_start(struct mp_rec_ring *ring, mp_err *err)
 	pthread_attr_destroy(&attributes);
 	if (errnum)
 		return mp_err_sys(err, errnum, NULL, "cannot start the background thread");
-	pthread_setname_np(drain.thread, "mindprof-drain");
 	drain.running = true;
 	return MINDPROF_OK;
 }

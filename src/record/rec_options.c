@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a recording shall be: the caller's options, else the environment (MINDPROF_OUTPUT,
- * MINDPROF_MODE, MINDPROF_MEMORY, MINDPROF_FOLLOW_FORK, RANK_ID), else defaults.
+ * MINDPROF_WORKER, MINDPROF_MODE, MINDPROF_MEMORY, MINDPROF_FOLLOW_FORK, RANK_ID), else defaults.
  */
 #include "record/rec.h"
 
@@ -39,6 +39,8 @@ static mp_status set_output(const char *path, struct mp_rec_options *out, mp_err
 
 static mp_status set_worker(const char *name, struct mp_rec_options *out, mp_err *err)
 {
+	if (!name || !*name)
+		name = getenv("MINDPROF_WORKER");
 	if (name && *name && strlen(name) < WORKER_MAX) {
 		if (strchr(name, '/'))
 			return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1,

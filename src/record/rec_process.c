@@ -28,8 +28,10 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+	bool in_order = entered;
+
 	entered = false;
-	mp_rec_session_child(true);
+	mp_rec_session_child(in_order);
 }
 
 void mp_rec_process_prepare(void)

@@ -27,6 +27,7 @@
 #define MAX_CHUNK (4u << 20)
 #define MIN_CHUNKS 64u   /* smaller chunks are preferred to fewer */
 #define MAX_CHUNKS 1024u /* larger chunks are preferred to more */
+#define POPULATE_STEP ((size_t)1 << 20)
 
 struct layout {
 	uint32_t n_chunks, chunk_bytes, slot_bytes;
@@ -63,15 +64,26 @@ static int reserve(int fd, uint64_t bytes)
 	return errnum;
 }
 
-/* Page faults now instead of on the way of an event. */
-static void populate(char *at, size_t bytes)
+/* Writes to each page without changing it. */
+static void touch(char *at, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
 	if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0)
 		return;
 #endif
 	for (size_t i = 0; i < bytes; i += PAGE_BYTES)
-		__atomic_store_n(at + i, 0, __ATOMIC_RELAXED);
+		__atomic_fetch_or(at + i, 0, __ATOMIC_RELAXED);
+}
+
+bool mp_rec_ring_populate(struct mp_rec_ring *ring)
+{
+	size_t bytes = MP_MIN(ring->bytes - ring->populated, POPULATE_STEP);
+
+	if (!bytes)
+		return false;
+	touch(ring->base + ring->populated, bytes);
+	ring->populated += bytes;
+	return ring->populated < ring->bytes;
 }
 
 /* Both headers, before the file grows: a kill while the recording starts leaves no file without them. */
@@ -121,7 +133,8 @@ static mp_status map_file(struct mp_rec_ring *ring, int dir_fd, const struct lay
 	ring->bytes = layout->end;
 	/* A child shall neither write into its parent's recording nor pay for copying its page tables. */
 	ring->in_child = madvise(base, ring->bytes, MADV_DONTFORK) != 0;
-	populate(ring->base + layout->chunks, layout->end - layout->chunks);
+	ring->populated = layout->chunks;
+	mp_rec_ring_populate(ring);
 	return MINDPROF_OK;
 }
 
@@ -284,8 +297,7 @@ bool mp_rec_chunk_take(struct mp_rec_thread *t)
 		return false;
 	t->chunk_index = (uint32_t)index;
 	t->chunk = mp_rec_ring_chunk(ring, t->chunk_index);
-	t->used = 0;
-	t->n_long = 0;
+	mp_rec_thread_reset_chunk(t);
 	begin_chunk(t, t->chunk);
 	__atomic_store_n(&ring->written[index], 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->states[index], MP_NATIVE_CHUNK_OWNED, __ATOMIC_RELEASE);
@@ -307,7 +319,7 @@ void mp_rec_chunk_retire(struct mp_rec_thread *t)
 			 __atomic_fetch_add(&ring->ticket, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->states[t->chunk_index], MP_NATIVE_CHUNK_FULL, __ATOMIC_RELEASE);
 	t->chunk = NULL;
-	t->used = t->n_long = 0;
+	mp_rec_thread_reset_chunk(t);
 	n_full = __atomic_add_fetch(&ring->n_full, 1, __ATOMIC_SEQ_CST);
 	if (!ring->overwrite)
 		mp_rec_drain_notice(ring, n_full);

@@ -270,7 +270,8 @@ static void bind(struct mp_rec_thread *t, struct mp_rec_ring *ring, uint32_t gen
 
 	__atomic_store_n(&t->capacity, 0, __ATOMIC_RELAXED);
 	t->chunk = NULL;
-	t->used = t->n_long = t->n_pushed = t->sequence = 0;
+	t->n_pushed = t->sequence = 0;
+	mp_rec_thread_reset_chunk(t);
 	t->base_tick = ring->base_tick;
 	t->clock = __atomic_load_n(&mp_rec_clock, __ATOMIC_RELAXED);
 	t->first_tick = mp_rec_tick(t->clock) - t->base_tick;
@@ -445,42 +446,46 @@ unsigned mp_rec_threads_halt(void)
 	return stuck;
 }
 
-/* The system's name of a thread, which may have changed since its first event. */
-static void refresh_name(struct mp_rec_thread *t)
+/* The system's name of a thread, which may have changed since its first event; true when it has. */
+static bool refresh_name(struct mp_rec_thread *t)
 {
 	char path[64], name[MP_REC_NAME_BYTES];
 	ssize_t len;
 	int fd;
 
 	if (t->name_is_set)
-		return;
+		return false;
 	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", t->os_tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return false;
 	len = read(fd, name, sizeof(name) - 1);
 	close(fd);
 	if (len > 0 && name[len - 1] == '\n')
 		len--;
 	if (len <= 0)
-		return;
+		return false;
 	name[len] = '\0';
 	if (strcmp(name, t->name) == 0)
-		return;
+		return false;
 	memcpy(t->name, name, (size_t)len + 1);
-	write_thread(t, 0);
+	return true;
 }
 
+/* Also when an entry may have been refused by the disk. */
 void mp_rec_threads_finish(const struct mp_rec_ring *ring)
 {
+	bool again = mp_rec_log_errnum() != 0;
 	uint32_t n = count_used();
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct mp_rec_thread *t = &get_table()->threads[i];
 
-		if (__atomic_load_n(&t->in_use, __ATOMIC_ACQUIRE) && t->ring == ring && t->slot &&
-		    !__atomic_load_n(&t->busy, __ATOMIC_ACQUIRE))
-			refresh_name(t);
+		if (!__atomic_load_n(&t->in_use, __ATOMIC_ACQUIRE) || t->ring != ring || !t->slot ||
+		    __atomic_load_n(&t->busy, __ATOMIC_ACQUIRE))
+			continue;
+		if (refresh_name(t) || again)
+			write_thread(t, 0);
 	}
 }
 

@@ -8,11 +8,14 @@ static struct mindprof_site site = {"event", NULL, NULL, 0, MINDPROF_SITE_MARK, 
 
 static struct mindprof_record_options defaults(const char *output)
 {
-	return (struct mindprof_record_options){
-		.size = sizeof(struct mindprof_record_options), .output_path = output, .worker_name = "host", .memory_bytes = 1 << 18};
+	return (struct mindprof_record_options){.size = sizeof(struct mindprof_record_options),
+						.output_path = output,
+						.worker_name = "host",
+						.memory_bytes = 1 << 18};
 }
 
-static void refuse(const struct mindprof_record_options *options, enum mindprof_status status, const char *text)
+static void refuse(const struct mindprof_record_options *options, enum mindprof_status status,
+		   const char *text)
 {
 	struct mindprof_error error = {0};
 	char line[2048];
@@ -76,6 +79,7 @@ static void test_environment(void **state)
 	setenv("MINDPROF_MODE", "circle", 1);
 	refuse(&options, MINDPROF_E_ARGUMENT, "MINDPROF_MODE is 'circle'");
 	setenv("MINDPROF_MODE", "ring", 1);
+	setenv("MINDPROF_WORKER", "of the environment", 1);
 	setenv("MINDPROF_OUTPUT", output, 1);
 	setenv("RANK_ID", "7b", 1);
 	assert_int_equal(rec_count_entries(output), 0);
@@ -85,6 +89,7 @@ static void test_environment(void **state)
 	data = rec_decode_last();
 	assert_non_null(strstr(data->session, "\"mode\": \"ring\", \"memory_bytes\": 3145728, "));
 	assert_non_null(strstr(data->session, "\"rank\": 0, "));
+	assert_non_null(strstr(data->session, "\"worker\": \"of the environment\", "));
 	rec_free(data);
 	/* What the program says goes before what the environment says. */
 	options = defaults(output);
@@ -95,10 +100,12 @@ static void test_environment(void **state)
 	data = rec_decode_last();
 	assert_non_null(strstr(data->session, "\"mode\": \"stream\", \"memory_bytes\": 262144, "));
 	assert_non_null(strstr(data->session, "\"rank\": 12, "));
+	assert_non_null(strstr(data->session, "\"worker\": \"host\", "));
 	rec_free(data);
 	unsetenv("MINDPROF_MEMORY");
 	unsetenv("MINDPROF_MODE");
 	unsetenv("MINDPROF_OUTPUT");
+	unsetenv("MINDPROF_WORKER");
 	unsetenv("RANK_ID");
 	rec_remove(output);
 }
@@ -203,7 +210,7 @@ static void test_no_disk_for_a_while(void **state)
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	rec_start(output, MINDPROF_RECORD_STREAM, 4 << 20);
 	mindprof_record_directory(directory, sizeof(directory));
-	limit = (struct rlimit){8000, before.rlim_max};
+	limit = (struct rlimit){1, before.rlim_max}; /* nothing more at all, not even the thread's entry */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	for (uint64_t i = 0; i < 100000; i++)
 		mindprof_step(i);
@@ -220,6 +227,8 @@ static void test_no_disk_for_a_while(void **state)
 	data = rec_decode(directory);
 	assert_int_equal(data->faults, 0);
 	assert_false(data->has_ring);
+	assert_int_equal(data->n_threads, 1);
+	assert_int_equal(data->threads[0].os_tid, getpid());
 	assert_int_equal(rec_dropped(data, 0), 0);
 	r = rec_records(data, 0, &n);
 	assert_int_equal(n, 100300);
@@ -311,10 +320,10 @@ static void test_bad_metadata(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bad_options),	   cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_states),		   cmocka_unit_test(test_unwritable_output),
-		cmocka_unit_test(test_no_disk_at_start),   cmocka_unit_test(test_no_disk_for_a_while),
-		cmocka_unit_test(test_no_memory),	   cmocka_unit_test(test_errno),
+		cmocka_unit_test(test_bad_options),      cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_states),           cmocka_unit_test(test_unwritable_output),
+		cmocka_unit_test(test_no_disk_at_start), cmocka_unit_test(test_no_disk_for_a_while),
+		cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_errno),
 		cmocka_unit_test(test_bad_metadata),
 	};
 

@@ -13,8 +13,14 @@ static uint64_t async_id;
 
 static void record_one_of_each(void)
 {
-	struct mindprof_op op = {.size = sizeof(op), .name = "Default/MatMul-op0", .type = "MatMul", .shapes = "2,3;3,4",
-				 .dtypes = "Float32;Float32", .device = "CPU", .stream = -1, .flops = 48};
+	struct mindprof_op op = {.size = sizeof(op),
+				 .name = "Default/MatMul-op0",
+				 .type = "MatMul",
+				 .shapes = "2,3;3,4",
+				 .dtypes = "Float32;Float32",
+				 .device = "CPU",
+				 .stream = -1,
+				 .flops = 48};
 	struct mindprof_range range, operator;
 	uint64_t wait_began;
 
@@ -38,7 +44,8 @@ static void record_one_of_each(void)
 	assert_int_equal(range.start_tick, 0);
 }
 
-static void check_record(const struct rec_data *data, const struct rec_record *record, unsigned kind, const char *site)
+static void check_record(const struct rec_data *data, const struct rec_record *record, unsigned kind,
+			 const char *site)
 {
 	assert_int_equal(record->kind, kind);
 	if (site)
@@ -406,8 +413,7 @@ static void test_deep(void **state)
 static int leave_block(int how)
 {
 	for (int i = 0; i < 2; i++) {
-		MINDPROF_RANGE("block")
-		{
+		MINDPROF_RANGE ("block") {
 			if (how == 0)
 				break;
 			if (how == 1)
@@ -457,11 +463,11 @@ static void test_macros(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_kind),   cmocka_unit_test(test_descriptions),
+		cmocka_unit_test(test_every_kind),     cmocka_unit_test(test_descriptions),
 		cmocka_unit_test(test_directory_name), cmocka_unit_test(test_long_range),
-		cmocka_unit_test(test_many_chunks),  cmocka_unit_test(test_clock),
-		cmocka_unit_test(test_open_ranges),  cmocka_unit_test(test_mismatched_ends),
-		cmocka_unit_test(test_deep),	     cmocka_unit_test(test_macros),
+		cmocka_unit_test(test_many_chunks),    cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_open_ranges),    cmocka_unit_test(test_mismatched_ends),
+		cmocka_unit_test(test_deep),           cmocka_unit_test(test_macros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,19 @@
 #ifndef REC_TSAN
 #define REC_TSAN 0
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define REC_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define REC_ASAN 1
+#endif
+#endif
+#ifndef REC_ASAN
+#define REC_ASAN 0
+#endif
+/* In the child of a process with threads a sanitizer's allocator may be locked for good, and TSan knows no
+ * threads there: such children do nothing of weight then. */
+#define REC_WEAK_CHILDREN (REC_TSAN || REC_ASAN)
 
 /* ------------------------------------------------------------------ places */
 

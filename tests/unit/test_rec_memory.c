@@ -47,17 +47,20 @@ static void *many_kinds(void *user)
 static unsigned drop_kind_of_record(unsigned kind)
 {
 	static const uint8_t kinds[256] = {
-		[0x01] = MP_NATIVE_DROP_RANGE,	 [0x41] = MP_NATIVE_DROP_RANGE,	 [0x02] = MP_NATIVE_DROP_MARK,
-		[0x03] = MP_NATIVE_DROP_STEP,	 [0x42] = MP_NATIVE_DROP_COUNTER, [0x43] = MP_NATIVE_DROP_FLOW,
-		[0x44] = MP_NATIVE_DROP_FLOW,	 [0x45] = MP_NATIVE_DROP_FLOW,	 [0x46] = MP_NATIVE_DROP_ASYNC,
-		[0x47] = MP_NATIVE_DROP_ASYNC,	 [0x48] = MP_NATIVE_DROP_MEMORY, [0x49] = MP_NATIVE_DROP_MEMORY,
-		[0x4a] = MP_NATIVE_DROP_QUEUE,	 [0x4b] = MP_NATIVE_DROP_QUEUE,
+		[0x01] = MP_NATIVE_DROP_RANGE,   [0x41] = MP_NATIVE_DROP_RANGE,
+		[0x02] = MP_NATIVE_DROP_MARK,    [0x03] = MP_NATIVE_DROP_STEP,
+		[0x42] = MP_NATIVE_DROP_COUNTER, [0x43] = MP_NATIVE_DROP_FLOW,
+		[0x44] = MP_NATIVE_DROP_FLOW,    [0x45] = MP_NATIVE_DROP_FLOW,
+		[0x46] = MP_NATIVE_DROP_ASYNC,   [0x47] = MP_NATIVE_DROP_ASYNC,
+		[0x48] = MP_NATIVE_DROP_MEMORY,  [0x49] = MP_NATIVE_DROP_MEMORY,
+		[0x4a] = MP_NATIVE_DROP_QUEUE,   [0x4b] = MP_NATIVE_DROP_QUEUE,
 	};
 
 	return kinds[kind];
 }
 
-/* Recorded and lost events of each thread and kind are as many as were tried; *lost gets the sum of losses. */
+/* Recorded and lost events of each thread and kind are as many as were tried; *lost gets the sum of losses.
+ */
 static void check_balance(const struct rec_data *data, uint64_t *lost)
 {
 	*lost = 0;
@@ -353,9 +356,12 @@ static void test_memory_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact_losses),	     cmocka_unit_test(test_loss_is_certain),
-		cmocka_unit_test(test_ring_keeps_newest),    cmocka_unit_test(test_ring_is_fair),
-		cmocka_unit_test(test_dumps),		     cmocka_unit_test(test_dump_while_recording),
+		cmocka_unit_test(test_exact_losses),
+		cmocka_unit_test(test_loss_is_certain),
+		cmocka_unit_test(test_ring_keeps_newest),
+		cmocka_unit_test(test_ring_is_fair),
+		cmocka_unit_test(test_dumps),
+		cmocka_unit_test(test_dump_while_recording),
 		cmocka_unit_test(test_memory_is_bounded),
 	};
 

@@ -96,7 +96,7 @@ static void storm(enum mindprof_record_mode mode, uint64_t memory)
 	rec_start(output, mode, memory);
 	catch_signals(true);
 	end = time(NULL) + 2;
-	while (__atomic_load_n(&handler_signals, __ATOMIC_RELAXED) < 200 && time(NULL) < end) {
+	while (__atomic_load_n(&handler_signals, __ATOMIC_RELAXED) < 100 && time(NULL) < end) {
 		for (int i = 0; i < 2000; i++) {
 			struct mindprof_range range = mindprof_range_begin(&range_site);
 
@@ -258,8 +258,8 @@ static void test_dump_in_handler(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_storm_stream), cmocka_unit_test(test_storm_full),
-		cmocka_unit_test(test_storm_ring),   cmocka_unit_test(test_slow_paths),
+		cmocka_unit_test(test_storm_stream),    cmocka_unit_test(test_storm_full),
+		cmocka_unit_test(test_storm_ring),      cmocka_unit_test(test_slow_paths),
 		cmocka_unit_test(test_dump_in_handler),
 	};
 

@@ -29,7 +29,8 @@ static void test_identity(void **state)
 
 static void test_operators(void **state)
 {
-	struct mindprof_op op = {.size = sizeof(op), .name = "op", .type = "Mul", .stream = 3, .flops = 1.5e9};
+	struct mindprof_op op = {
+		.size = sizeof(op), .name = "op", .type = "Mul", .stream = 3, .flops = 1.5e9};
 	struct mindprof_site *a = mindprof_op_site(&op);
 
 	(void)state;
@@ -44,7 +45,8 @@ static void test_operators(void **state)
 }
 
 static struct mindprof_site with_file = {"static", "{\"a\": 1}", "dir/\"x\".c", 9, MINDPROF_SITE_MARK, 0};
-static struct mindprof_site with_own_file = {"static", "{\"file\": \"other\"}", "x.c", 9, MINDPROF_SITE_MARK, 0};
+static struct mindprof_site with_own_file = {"static", "{\"file\": \"other\"}", "x.c",
+					     9,        MINDPROF_SITE_MARK,      0};
 static struct mindprof_site no_object = {"static", "[1]", "x.c", 9, MINDPROF_SITE_MARK, 0};
 static struct mindprof_site empty_object = {"static", " { } ", NULL, 0, MINDPROF_SITE_MARK, 0};
 static struct mindprof_site broken = {"static", "{\"a\": }", NULL, 0, MINDPROF_SITE_MARK, 0};
@@ -65,9 +67,11 @@ static void test_attributes(void **state)
 	mindprof_mark(&same_place);
 	rec_stop();
 	data = rec_decode_last();
-	assert_string_equal(find(data, &with_file)->attributes, "{\"file\": \"dir/\\\"x\\\".c\", \"line\": 9, \"a\": 1}");
+	assert_string_equal(find(data, &with_file)->attributes,
+			    "{\"file\": \"dir/\\\"x\\\".c\", \"line\": 9, \"a\": 1}");
 	assert_string_equal(find(data, &with_own_file)->attributes, "{\"file\": \"other\"}");
-	assert_string_equal(find(data, &no_object)->attributes, "{\"file\": \"x.c\", \"line\": 9, \"text\": \"[1]\"}");
+	assert_string_equal(find(data, &no_object)->attributes,
+			    "{\"file\": \"x.c\", \"line\": 9, \"text\": \"[1]\"}");
 	assert_string_equal(find(data, &empty_object)->attributes, "{}");
 	assert_string_equal(find(data, &broken)->attributes, "{\"text\": \"{\\\"a\\\": }\"}");
 	assert_int_equal(same_place.id, with_file.id);
@@ -201,8 +205,8 @@ static void test_out_of_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identity),	cmocka_unit_test(test_operators),
-		cmocka_unit_test(test_attributes),	cmocka_unit_test(test_hard_names),
+		cmocka_unit_test(test_identity),        cmocka_unit_test(test_operators),
+		cmocka_unit_test(test_attributes),      cmocka_unit_test(test_hard_names),
 		cmocka_unit_test(test_written_at_once), cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_out_of_names),
 	};

@@ -283,7 +283,7 @@ static int count_lines(const char *path)
 	return n;
 }
 
-#if REC_TSAN || defined(__SANITIZE_ADDRESS__)
+#if REC_TSAN || REC_ASAN
 #define RESTARTS 200
 #else
 #define RESTARTS 1000
@@ -344,8 +344,8 @@ static void test_names_survive(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threads_in_turn),	 cmocka_unit_test(test_threads_at_once),
-		cmocka_unit_test(test_too_many_threads), cmocka_unit_test(test_late_events),
+		cmocka_unit_test(test_threads_in_turn),      cmocka_unit_test(test_threads_at_once),
+		cmocka_unit_test(test_too_many_threads),     cmocka_unit_test(test_late_events),
 		cmocka_unit_test(test_stop_while_recording), cmocka_unit_test(test_restarts),
 		cmocka_unit_test(test_names_survive),
 	};

@@ -255,7 +255,8 @@ static void job_read(struct result *result, uint64_t n)
 	result->events = (double)mp_store_n_events(store, MP_KIND_RANGE);
 	result->store_bytes = (double)mp_store_bytes(store);
 	if (result->events != (double)n || mp_store_n_notes(store)) {
-		fprintf(stderr, "bench_export: %g events read, %zu notes\n", result->events, mp_store_n_notes(store));
+		fprintf(stderr, "bench_export: %g events read, %zu notes\n", result->events,
+			mp_store_n_notes(store));
 		exit(1);
 	}
 	mp_store_free(store);
@@ -385,15 +386,16 @@ static void bench(void)
 	print_value("peak memory of writing, small", small.rss_bytes / 1e6, "MB");
 	print_value("peak memory of writing, large", large.rss_bytes / 1e6, "MB");
 	print_ratio("peak memory, large / small", large.rss_bytes / small.rss_bytes, "small", 1.1, true);
-	print_ratio("time per event, large / small", large.write_s / large.events / (write_s / small.events), "small", 1.1,
-		    true);
+	print_ratio("time per event, large / small", large.write_s / large.events / (write_s / small.events),
+		    "small", 1.1, true);
 }
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: bench_export [--repeats N] [--small N] [--large N] [--jobs N] [--dir DIRECTORY]\n"
-			"repeats of each measurement (3, the best counts), events of the two sizes (1000000 and\n"
-			"10000000), threads that read (0 = one per core), where the trace goes (/tmp)\n");
+	fprintf(stderr,
+		"usage: bench_export [--repeats N] [--small N] [--large N] [--jobs N] [--dir DIRECTORY]\n"
+		"repeats of each measurement (3, the best counts), events of the two sizes (1000000 and\n"
+		"10000000), threads that read (0 = one per core), where the trace goes (/tmp)\n");
 	exit(2);
 }
 

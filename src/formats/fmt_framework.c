@@ -6,6 +6,8 @@
 
 #include "base/banned.h"
 
+/* clang-format off: the tables are laid out by number */
+
 const struct mp_fwk_form_info mp_fwk_forms[MP_FWK_FORMS] = {
 	[MP_FWK_27] = {54, MP_FWK_NAME, 1, 1},
 	[MP_FWK_23_73] = {73, MP_FWK_23_NAME, 1, 1},

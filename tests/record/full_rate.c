@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program to be killed: each thread records empty ranges as fast as it can and counts them in a file that
- * survives it. Arguments: output directory, file of counters, number of threads, "stream" or "ring". kill_test.py
- * compares the counters with what a report says.
+ * survives it. Arguments: output directory, file of counters, number of threads, "stream" or "ring".
+ * kill_test.py compares the counters with what a report says.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -87,7 +87,8 @@ static void test_cuts(void **state)
 
 		assert_true(text.len > 4 * 256 * 1024);
 		for (int i = 0; i < 50; i++)
-			check_cut(&text, first + random_below(text.len - first - 2), ends, N, first + 1, i % 2 ? pool : NULL);
+			check_cut(&text, first + random_below(text.len - first - 2), ends, N, first + 1,
+				  i % 2 ? pool : NULL);
 		/* All cuts in the last two events, and in the first one. */
 		for (size_t cut = ends[N - 3]; cut + 2 < text.len; cut++)
 			check_cut(&text, cut, ends, N, first + 1, NULL);

@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-/* clang-format off: the tables are laid out by number */
+/* The tables are laid out by number. */
+/* clang-format off */
 
 const struct mp_fwk_form_info mp_fwk_forms[MP_FWK_FORMS] = {
 	[MP_FWK_27] = {54, MP_FWK_NAME, 1, 1},

@@ -221,11 +221,13 @@ static struct mp_store *read_with(const struct mp_reader *reader, const char *di
 	return store;
 }
 
-/* The number of notes with this code; *out is one of them. */
+/* The number of notes with this code; *out (may be NULL) is one of them, zero when there is none. */
 static size_t notes_of(const struct mp_store *store, const char *code, struct mp_note *out)
 {
 	size_t n = 0;
 
+	if (out)
+		*out = (struct mp_note){.byte_offset = -1};
 	for (size_t i = 0; i < mp_store_n_notes(store); i++) {
 		struct mp_note note = mp_store_get_note(store, i);
 

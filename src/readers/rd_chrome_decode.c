@@ -188,11 +188,6 @@ static inline const char *take_value(const char *at, const char *end, struct chr
 
 /* ---------------------------------------------------------------- numbers */
 
-static inline bool is_digit(char c)
-{
-	return (unsigned char)(c - '0') < 10;
-}
-
 static const uint64_t pow10_u64[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -229,7 +224,7 @@ static inline const char *take_digits(const char *at, const char *end, uint64_t 
 {
 	const char *stop = end - at > 16 ? at + 16 : end;
 
-	for (*value = 0; at < stop && is_digit(*at); at++)
+	for (*value = 0; at < stop && (unsigned char)(*at - '0') < 10; at++)
 		*value = *value * 10 + (uint64_t)(*at - '0');
 	return at;
 }

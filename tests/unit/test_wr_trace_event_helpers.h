@@ -134,12 +134,18 @@ static struct trace_text MP_UNUSED written(enum mp_flavour flavour, const struct
 	return trace_text_of(&out);
 }
 
-/* The number of times a piece of text occurs. */
+/* The first place of a piece of text within so many bytes, NULL when there is none. */
+static const char *find(const struct trace_text *text, const char *at, size_t within, const char *piece)
+{
+	return memmem(at, MP_MIN((size_t)(text->data + text->len - at), within), piece, strlen(piece));
+}
+
+/* The number of times it occurs. */
 static size_t MP_UNUSED times(const struct trace_text *text, const char *piece)
 {
 	size_t n = 0;
 
-	for (const char *at = text->data; (at = strstr(at, piece)) != NULL; at += strlen(piece))
+	for (const char *at = text->data; (at = find(text, at, SIZE_MAX, piece)) != NULL; at += strlen(piece))
 		n++;
 	return n;
 }
@@ -152,14 +158,39 @@ struct slice {
 };
 typedef MP_VEC(struct slice) slices;
 
+/* Digits -> number; *at goes behind them. (strtoll looks for the end of the text first under the sanitizers.)
+ */
+static unsigned long long digits_at(const char **at)
+{
+	unsigned long long value = 0;
+
+	assert_in_range(**at, '0', '9');
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		value = value * 10 + (unsigned long long)(**at - '0');
+	return value;
+}
+
+/* Behind a key of the event at `at`. */
+static const char *behind(const struct trace_text *text, const char *at, const char *key)
+{
+	return find(text, at, 400, key) + strlen(key);
+}
+
+static long long integer_of(const char *at)
+{
+	bool negative = *at == '-';
+
+	at += negative;
+	return (long long)(negative ? 0 - digits_at(&at) : digits_at(&at));
+}
+
 /* Digits with three decimals of microseconds -> ns. */
 static unsigned long long ns_of(const char *at)
 {
-	char *end;
-	unsigned long long us = strtoull(at, &end, 10);
+	unsigned long long us = digits_at(&at);
 
-	assert_int_equal(*end, '.');
-	return us * 1000 + strtoull(end + 1, NULL, 10);
+	assert_int_equal(*at++, '.');
+	return us * 1000 + digits_at(&at);
 }
 
 /* The X events of a portable trace, which has one event per line. */
@@ -167,13 +198,19 @@ static slices MP_UNUSED slices_of(const struct trace_text *text)
 {
 	slices all = {0};
 
-	for (const char *at = text->data; (at = strstr(at, "\n{\"ph\":\"X\",\"pid\":")) != NULL; at++) {
+	/* Line by line: the sanitizers look at all that a search may look at. */
+	for (const char *at = text->data, *end = at + text->len; (at = memchr(at, '\n', (size_t)(end - at)));
+	     at++) {
+		static const char begin[] = "\n{\"ph\":\"X\",\"pid\":";
 		struct slice slice;
 
-		slice.pid = strtoll(strstr(at, "\"pid\":") + 6, NULL, 10);
-		slice.tid = strtoll(strstr(at, "\"tid\":") + 6, NULL, 10);
-		slice.begin = ns_of(strstr(at, "\"ts\":") + 5);
-		slice.end = slice.begin + ns_of(strstr(at, "\"dur\":") + 6);
+		if ((size_t)(end - at) < sizeof(begin) || memcmp(at, begin, sizeof(begin) - 1) != 0)
+			continue;
+
+		slice.pid = integer_of(behind(text, at, "\"pid\":"));
+		slice.tid = integer_of(behind(text, at, "\"tid\":"));
+		slice.begin = ns_of(behind(text, at, "\"ts\":"));
+		slice.end = slice.begin + ns_of(behind(text, at, "\"dur\":"));
 		assert_true(mp_vec_push(&all, slice));
 	}
 	return all;

@@ -468,7 +468,7 @@ static inline bool next_key(const char **at, const char *end, struct chrome_key 
 {
 	if (MP_LIKELY(known && end - *at > 16 && matches(&known->key, *at))) {
 		*member = known->member;
-		*at += known->key.len;
+		*at = skip_space(*at + known->key.len, end); /* there may be more of it than last time */
 		return true;
 	}
 	*at = take_key(*at, end, known, member, fault);
@@ -499,7 +499,7 @@ const char *chrome_decode(const char *at, const char *end, struct chrome_event *
 	bool has_head = take_head(keys, at, end, event);
 
 	if (has_head) {
-		at += keys->head_len;
+		at = skip_space(at + keys->head_len, end);
 		n = keys->head_n;
 	} else {
 		event->has = event->parsed = 0;

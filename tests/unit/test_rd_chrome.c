@@ -53,6 +53,40 @@ static void test_complete(void **state)
 	mp_store_free(store);
 }
 
+/* Keys and values that the event before had are known by their bytes: what differs by little must not be
+ * mixed up. */
+static void test_repetition(void **state)
+{
+	struct mp_store *store = read_json(
+		"[{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":1,\"name\":\"a\",\"cat\":\"c\",\"args\":{}},\n"
+		"{\"ph\":\"X\",\"pid\":12,\"tid\":2,\"ts\":2,\"dur\":1,\"name\":\"a\",\"cat\":\"cc\",\"args\":{}},\n"
+		"{\"ph\": \"X\",\"pid\": 12,\"tid\":  2,\"ts\": 3,\"dur\":  1,\"name\": \"a\",\"cat\": \"cc\",\"args\": {}},\n"
+		"{\"ph\": \"X\",\"pid\": 12,\"tid\":  22,\"ts\":  4,\"dur\":1 ,\"name\" :\"a\", \"cat\":\"\",\"args\":{} } ,\n"
+		"{\"ph\": \"XX\",\"pid\": \"12\",\"tid\": 1.0,\"ts\": 5,\"dur\":1,\"name\":\"a\",\"cat\":\"cc\"},\n"
+		"{\"pid\":1,\"ph\":\"X\",\"name\":\"a\",\"dur\":1,\"ts\":6},\n"
+		"{\"pid\":1,\"ph\":\"X\",\"name\":\"a\",\"dur\":1,\"ts\":7,\"tid\":2}]");
+	static const struct {
+		int64_t pid, tid;
+		const char *cat;
+	} wanted[] = {{1, 2, "c"},   {12, 2, "cc"}, {12, 2, "cc"}, {12, 22, ""},
+		      {12, 1, "cc"}, {1, 0, ""},    {1, 2, ""}};
+
+	(void)state;
+	assert_int_equal(mp_store_n_notes(store), 0);
+	assert_int_equal(mp_store_n_events(store, MP_KIND_RANGE), MP_COUNT(wanted));
+	for (size_t i = 0; i < MP_COUNT(wanted); i++) {
+		struct mp_event event = event_at(store, MP_KIND_RANGE, i);
+
+		assert_int_equal(event.ts_ns, 1000 * (i + 1));
+		assert_int_equal(event.a, 1000);
+		assert_int_equal(pid_of(store, &event), wanted[i].pid);
+		assert_int_equal(track_of(store, &event).tid, wanted[i].tid);
+		assert_string_equal(text_of(store, detail_at(store, &event).category), wanted[i].cat);
+		assert_string_equal(text_of(store, event.name), "a");
+	}
+	mp_store_free(store);
+}
+
 /* Every form of a time that ends up as the same nanosecond. */
 static void test_times(void **state)
 {
@@ -760,17 +794,29 @@ static void test_broken_pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),  cmocka_unit_test(test_times),
-		cmocka_unit_test(test_bad_times), cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_begin_end), cmocka_unit_test(test_begin_end_order),
-		cmocka_unit_test(test_async),     cmocka_unit_test(test_async_ids),
-		cmocka_unit_test(test_counters),  cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_flows),     cmocka_unit_test(test_flow_ids),
-		cmocka_unit_test(test_metadata),  cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_kineto),    cmocka_unit_test(test_documents),
-		cmocka_unit_test(test_refused),   cmocka_unit_test(test_recognise),
-		cmocka_unit_test(test_texts),     cmocka_unit_test(test_args),
-		cmocka_unit_test(test_pieces),    cmocka_unit_test(test_broken_pieces),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_repetition),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_bad_times),
+		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_begin_end),
+		cmocka_unit_test(test_begin_end_order),
+		cmocka_unit_test(test_async),
+		cmocka_unit_test(test_async_ids),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_flows),
+		cmocka_unit_test(test_flow_ids),
+		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_kineto),
+		cmocka_unit_test(test_documents),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_recognise),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_args),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_broken_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@
 #define MAX_REPEATS 101
 #define MAX_THREADS 64
 #define RING_BYTES (64ul << 20)
+#define SETTLE_NS 150000000
 
 static struct {
 	long repeats, iterations, threads;
@@ -349,7 +350,7 @@ static void bench_on(void)
 		{.name = "range (begin + end)", .loop = loop_range},
 		{.name = "range (scope macro)", .loop = loop_scope},
 		{.name = "range (push + pop)", .loop = loop_push_pop},
-		{.name = "range (start + stop, across threads)", .loop = loop_start_stop},
+		{.name = "range (start + stop across threads)", .loop = loop_start_stop},
 		{.name = "counter", .loop = loop_counter},
 		{.name = "memory_alloc", .loop = loop_memory},
 		{.name = "queue_push", .loop = loop_queue},
@@ -417,6 +418,15 @@ struct rate {
 	double per_s, lost_percent;
 };
 
+/* Until the recorder's background thread has taken the page faults of the event memory. */
+static void start_and_settle(enum mindprof_record_mode mode)
+{
+	const struct timespec pause = {0, SETTLE_NS};
+
+	start(mode);
+	nanosleep(&pause, NULL);
+}
+
 static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 {
 	struct rate best = {0, 0};
@@ -426,7 +436,7 @@ static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 		double rate;
 
 		if (mode)
-			start(mode);
+			start_and_settle(mode);
 		rate = run_threads(n_threads, !mode);
 		if (mode) {
 			stats = stop();
@@ -453,7 +463,7 @@ static void bench_threads(enum mindprof_record_mode mode, const char *name)
 
 		snprintf(text, sizeof(text), "%s: %ld thread%s", name, n, n == 1 ? "" : "s");
 		print_value(text, rate.per_s / 1e6, "M events/s");
-		snprintf(text, sizeof(text), "%s: %ld thread%s, lost", name, n, n == 1 ? "" : "s");
+		snprintf(text, sizeof(text), "%s: %ld thread%s lost", name, n, n == 1 ? "" : "s");
 		if (mode)
 			print_value(text, rate.lost_percent, "%");
 		if (n == 1)

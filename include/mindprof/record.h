@@ -29,6 +29,14 @@ extern "C" {
 
 /* ------------------------------------------------------------------ control */
 
+/*
+ * The environment, read when the library is loaded and at each start; `mindprof record` sets it.
+ * MINDPROF_RECORD=1          start recording when the library is loaded (linked or preloaded)
+ * MINDPROF_STATUS_FILE       then append a line "<pid> <directory>" or "<pid> error: <text>" to this file
+ * MINDPROF_OUTPUT, _WORKER, _MODE, _MEMORY, _FOLLOW_FORK, RANK_ID: defaults of the options below
+ * MINDPROF_CLOCK=clock_gettime  do not use the processor's counter
+ */
+
 enum mindprof_record_mode {
 	MINDPROF_RECORD_STREAM = 1, /* a background thread drains to disk */
 	MINDPROF_RECORD_RING = 2    /* the newest memory_bytes are kept and written on demand or at stop */

@@ -105,15 +105,14 @@ void mp_rec_event_slow(struct mindprof_site *site, const struct mp_rec_event *ev
 {
 	unsigned drop_kind = drop_kind_of(event->kind);
 	int saved = errno;
-	uint64_t now = mp_rec_tick(__atomic_load_n(&mp_rec_clock, __ATOMIC_RELAXED));
 	struct mp_rec_event copy = *event;
 	struct mp_rec_thread *t;
 
-	if (!enter(drop_kind, NULL))
-		return;
 	/* An event without a tick is of this instant, not of the one when the slow path is done. */
 	if (!copy.tick)
-		copy.tick = now;
+		copy.tick = mp_rec_tick(__atomic_load_n(&mp_rec_clock, __ATOMIC_RELAXED));
+	if (!enter(drop_kind, NULL))
+		return;
 	t = attach(drop_kind);
 	if (t) {
 		put(t, site ? mp_rec_site_id(site) : event->site, &copy);

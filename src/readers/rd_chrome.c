@@ -333,15 +333,23 @@ struct job {
 	struct chrome_worker *workers;
 };
 
+/* In our own files metadata events stand before all others. */
+static bool may_have_metadata(const struct chrome_worker *worker, size_t index)
+{
+	if (worker->read->is_own)
+		return index == 0 || worker->saw_metadata;
+	return index < METADATA_PIECES || index + METADATA_PIECES >= worker->read->array.n_pieces;
+}
+
 static mp_status run_piece(void *user, size_t index, unsigned number, mp_err *err)
 {
 	struct job *job = user;
 	struct chrome_worker *worker = &job->workers[number];
 	const struct chrome_array *array = &job->read->array;
 
-	if (worker->mode == CHROME_METADATA && index >= METADATA_PIECES &&
-	    index + METADATA_PIECES < array->n_pieces)
+	if (worker->mode == CHROME_METADATA && !may_have_metadata(worker, index))
 		return MINDPROF_OK;
+	worker->saw_metadata = false;
 	decode_piece(worker, &array->pieces[index]);
 	if (worker->failed == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, sizeof(*worker));

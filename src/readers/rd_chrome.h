@@ -250,6 +250,7 @@ struct chrome_worker {
 	enum chrome_mode mode;
 	struct chrome_keys keys;
 	mp_status failed;
+	bool saw_metadata; /* in the current piece */
 	bool saw_end; /* the bracket that closes the array, when the scan did not find it */
 	struct mp_fault faults[CHROME_FAULTS];
 	int64_t end_ns; /* of all events seen; INT64_MIN = none */

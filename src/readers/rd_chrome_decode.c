@@ -127,6 +127,43 @@ static inline bool walk_byte(struct walk *walk, const char *at)
 	return false;
 }
 
+#if defined(__SSE2__)
+static inline unsigned bits_of(__m128i low, __m128i high)
+{
+	return (unsigned)_mm_movemask_epi8(low) | (unsigned)_mm_movemask_epi8(high) << 16;
+}
+
+/* The closing brace of an object of at most 32 bytes without objects in it or anything odd; NULL when it is
+ * another. */
+static inline const char *end_of_small(const char *at)
+{
+	const __m128i low = _mm_loadu_si128((const __m128i *)(const void *)at);
+	const __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(at + 16));
+	const __m128i bit = _mm_set1_epi8(0x20), quote = _mm_set1_epi8('"'), brace = _mm_set1_epi8('{');
+	__m128i low_brace = _mm_or_si128(low, bit), high_brace = _mm_or_si128(high, bit);
+	unsigned inside = bits_of(_mm_cmpeq_epi8(low, quote), _mm_cmpeq_epi8(high, quote));
+	unsigned closes = bits_of(_mm_cmpeq_epi8(low_brace, _mm_set1_epi8('}')),
+				  _mm_cmpeq_epi8(high_brace, _mm_set1_epi8('}')));
+	unsigned opens = bits_of(_mm_cmpeq_epi8(low_brace, brace), _mm_cmpeq_epi8(high_brace, brace));
+	/* Controls, bytes from 0x80 and backslashes are left to the general way. */
+	unsigned odd =
+		bits_of(_mm_or_si128(_mm_cmplt_epi8(low, bit), _mm_cmpeq_epi8(low, _mm_set1_epi8('\\'))),
+			_mm_or_si128(_mm_cmplt_epi8(high, bit), _mm_cmpeq_epi8(high, _mm_set1_epi8('\\'))));
+
+	/* Bit i becomes the parity of the quotes up to it. */
+	inside ^= inside << 1;
+	inside ^= inside << 2;
+	inside ^= inside << 4;
+	inside ^= inside << 8;
+	inside ^= inside << 16;
+	closes &= ~inside;
+	if (!closes)
+		return NULL;
+	closes &= 0 - closes;
+	return ((opens & ~inside & ~1u) | odd) & (closes - 1) ? NULL : at + __builtin_ctz(closes);
+}
+#endif
+
 /* at is at the opening bracket. Kinds of brackets are not compared: whoever needs the content parses it. */
 static const char *take_container(const char *at, const char *end, struct chrome_text *out)
 {
@@ -135,6 +172,15 @@ static const char *take_container(const char *at, const char *end, struct chrome
 
 	out->at = at;
 #if defined(__SSE2__)
+	if (end - at >= 32) {
+		const char *close = end_of_small(at);
+
+		if (close) {
+			out->flags = CHROME_CONTAINER;
+			out->len = (size_t)(close + 1 - at);
+			return close + 1;
+		}
+	}
 	for (; end - at >= 16; at += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
 		__m128i brace = _mm_or_si128(v, _mm_set1_epi8(0x20));

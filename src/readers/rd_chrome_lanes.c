@@ -412,6 +412,7 @@ void chrome_metadata(struct chrome_worker *worker, const struct chrome_event *ev
 	bool of_process = CHROME_HAS(event, CHROME_NAME) && name->len > 8 && !memcmp(name->at, "process_", 8);
 	bool of_thread = CHROME_HAS(event, CHROME_NAME) && name->len > 7 && !memcmp(name->at, "thread_", 7);
 
+	worker->saw_metadata = true;
 	if ((!of_process && !of_thread) || !take_metadata(worker, event, &data))
 		return;
 	if (!number_of(worker, event, CHROME_PID, &pid) || !number_of(worker, event, CHROME_TID, &tid)) {

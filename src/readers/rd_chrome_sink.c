@@ -42,7 +42,7 @@ static inline const struct chrome_text *args_of(struct chrome_worker *worker, co
 	return args->len > 2 ? args : &nothing;
 }
 
-static void put(struct chrome_worker *worker, enum mp_kind kind, const struct mp_event *event)
+static inline void put(struct chrome_worker *worker, enum mp_kind kind, const struct mp_event *event)
 {
 	if (MP_UNLIKELY(!mp_append(worker->appender, kind, event)))
 		worker->failed = MINDPROF_E_LIMIT; /* finishing the appender tells the reason */

@@ -83,11 +83,11 @@ uint32_t chrome_string(struct chrome_worker *worker, const struct chrome_text *t
 	return id;
 }
 
-static inline uint64_t load(const char *at, size_t len)
+static inline uint64_t load(const char *at)
 {
-	uint64_t word = 0;
+	uint64_t word;
 
-	memcpy(&word, at, len);
+	memcpy(&word, at, sizeof(word));
 	return word;
 }
 
@@ -95,35 +95,44 @@ static inline uint64_t load(const char *at, size_t len)
 static inline bool same_text(const char *at, size_t len, const struct chrome_text *text)
 {
 	const char *other = text->at;
+	uint64_t differ;
 
 	if (!at || len != text->len)
 		return false;
 	if (at == other)
 		return true;
-	if (len < 8)
+	if (len < 8 || len > 32)
 		return !memcmp(at, other, len);
-	for (size_t i = 0; i + 8 < len; i += 8) {
-		if (load(at + i, 8) != load(other + i, 8))
-			return false;
-	}
-	return load(at + len - 8, 8) == load(other + len - 8, 8);
+	differ = (load(at) ^ load(other)) | (load(at + len - 8) ^ load(other + len - 8));
+	if (len > 16)
+		differ |= (load(at + 8) ^ load(other + 8)) | (load(at + len - 16) ^ load(other + len - 16));
+	return !differ;
+}
+
+/* Both halves of the product, folded. */
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* Picks a place in a cache; a bad one costs time only. */
 static inline size_t place_of(const struct chrome_text *text, uint64_t seed, size_t n)
 {
-	uint64_t hash = seed + text->len;
-	size_t i;
+	const uint64_t k0 = 0x9e3779b97f4a7c15ull, k1 = 0xc2b2ae3d27d4eb4full;
+	const char *at = text->at, *end = at + text->len;
+	uint64_t hash = seed ^ text->len, short_word = 0;
 
 	if (text->len < 8) {
-		for (i = 0; i < text->len; i++)
-			hash = hash << 8 ^ (unsigned char)text->at[i] ^ hash >> 56;
-		return (hash * 0x9e3779b97f4a7c15ull >> 32) % n;
+		for (; at < end; at++)
+			short_word = short_word << 8 | (unsigned char)*at;
+		return mix(short_word ^ k0, hash ^ k1) % n;
 	}
-	for (i = 0; i + 8 < text->len; i += 8)
-		hash = (hash ^ load(text->at + i, 8)) * 0x9e3779b97f4a7c15ull ^ hash >> 29;
-	hash = (hash ^ load(text->at + text->len - 8, 8)) * 0x9e3779b97f4a7c15ull;
-	return (hash ^ hash >> 32) % n;
+	for (; end - at > 16; at += 16)
+		hash = mix(load(at) ^ k0, load(at + 8) ^ hash);
+	/* The last 16 bytes, or the two ends of fewer. */
+	return mix(load(text->len >= 16 ? end - 16 : text->at) ^ k1, load(end - 8) ^ hash) % n;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -151,12 +160,18 @@ static uint8_t name_flags(const struct chrome_text *text, int64_t *step)
 
 const struct chrome_name *chrome_name_of(struct chrome_worker *worker, const struct chrome_text *text)
 {
-	struct chrome_name *slot = &worker->names[place_of(text, 0, CHROME_NAMES)];
+	/* Two places per text, so that two names that share one do not push each other out. */
+	struct chrome_name *slot = &worker->names[place_of(text, 0, CHROME_NAMES / 2) * 2];
 
 	if (MP_LIKELY(same_text(slot->at, slot->len, text))) {
 		slot->at = text->at; /* the newest copy is in the processor's cache */
 		return slot;
 	}
+	if (same_text(slot[1].at, slot[1].len, text)) {
+		slot[1].at = text->at;
+		return &slot[1];
+	}
+	slot[1] = slot[0];
 	slot->flags = name_flags(text, &slot->step);
 	slot->id = chrome_string(worker, text, &slot->flags);
 	slot->at = text->at;

@@ -293,7 +293,10 @@ static struct result run(job_fn job, uint64_t n)
 	int ends[2], status;
 	pid_t child;
 
-	if (pipe(ends) != 0 || (child = fork()) < 0)
+	if (pipe(ends) != 0)
+		die("pipe");
+	child = fork();
+	if (child < 0)
 		die("fork");
 	if (child == 0) {
 		job(&result, n);

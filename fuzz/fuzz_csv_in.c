@@ -2,8 +2,6 @@
 /* The CSV reader: all rows, all fields touched. */
 #include "harness.h"
 
-#include <assert.h>
-
 #include "base/csv_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

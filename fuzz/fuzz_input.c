@@ -2,8 +2,6 @@
 /* Packed input files: gzip and zstd, recognised by content; the input is the file. */
 #include "harness.h"
 
-#include <assert.h>
-
 #include "base/input.h"
 
 #define MAX_BYTES (4u << 20)

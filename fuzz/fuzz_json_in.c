@@ -2,8 +2,6 @@
 /* The JSON reader (RFC 8259): all tokens, all strings decoded, the place of a fault looked up. */
 #include "harness.h"
 
-#include <assert.h>
-
 #include "base/json_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,6 +6,10 @@
 #ifndef FUZZ_HARNESS_H
 #define FUZZ_HARNESS_H
 
+/* What a target asserts is what it tests, in every build. */
+#undef NDEBUG
+#include <assert.h>
+
 #include "readers/readers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

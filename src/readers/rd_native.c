@@ -400,7 +400,7 @@ static void note_drops(struct native *in)
 	if (n_threads > LISTED_THREADS)
 		mp_buf_printf(&text, "; and %u more threads", n_threads - LISTED_THREADS);
 	if (total)
-		mp_store_note(in->store, MP_WARNING, "events-dropped", in->files[NATIVE_IN_SESSION].path, -1,
+		mp_store_note(in->store, MP_PROBLEM, "events-dropped", in->files[NATIVE_IN_SESSION].path, -1,
 			      "%" PRIu64
 			      " events were lost while recording because the buffers were full: %s",
 			      total, mp_buf_str(&text));
@@ -435,7 +435,7 @@ static bool note_gaps(struct native *in)
 		mp_store_note(in->store, MP_INFO, "history-overwritten", in->files[NATIVE_IN_EVENTS].path, -1,
 			      "%" PRIu64 " older segments made room for newer ones (ring mode)", n_missing);
 	else if (n_missing)
-		mp_store_note(in->store, MP_WARNING, "segments-missing", in->files[NATIVE_IN_EVENTS].path, -1,
+		mp_store_note(in->store, MP_PROBLEM, "segments-missing", in->files[NATIVE_IN_EVENTS].path, -1,
 			      "%" PRIu64
 			      " segments are missing between those that are there, first of thread number %u",
 			      n_missing, first_thread);

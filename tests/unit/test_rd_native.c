@@ -394,7 +394,7 @@ static void test_drops(void **state)
 	store = build_read(&b);
 	assert_int_equal(mp_store_n_notes(store), 1);
 	assert_int_equal(notes_of(store, "events-dropped", &note), 1);
-	assert_int_equal(note.severity, MP_WARNING);
+	assert_int_equal(note.severity, MP_PROBLEM);
 	assert_string_equal(
 		text_of(store, note.text),
 		"16 events were lost while recording because the buffers were full: "
@@ -512,7 +512,7 @@ static void test_sequence_gap(void **state)
 		store = build_read(&b);
 		assert_int_equal(mp_store_n_notes(store), 1);
 		assert_int_equal(notes_of(store, codes[ring], &note), 1);
-		assert_int_equal(note.severity, ring ? MP_INFO : MP_WARNING);
+		assert_int_equal(note.severity, ring ? MP_INFO : MP_PROBLEM);
 		assert_int_equal(atoi(text_of(store, note.text)), 7); /* 0, 1 and 4..8 */
 		mp_store_free(store);
 	}

@@ -303,9 +303,9 @@ static void take_kind(struct metadata *data, const struct chrome_text *value)
 	static const char *const kinds[] = {MP_TRACE_TRACK_MAP(TRACK_KIND)};
 
 	data->is_steps = chrome_is(value, MP_TRACE_TRACK_STEPS);
-	for (uint8_t i = 0; i < MP_COUNT(kinds); i++) {
+	for (size_t i = 0; i < MP_COUNT(kinds); i++) {
 		if (chrome_is(value, kinds[i])) {
-			data->kind = i;
+			data->kind = (uint8_t)i;
 			data->has_kind = true;
 		}
 	}

@@ -248,7 +248,9 @@ mp_status mp_trace_write_store(enum mp_flavour flavour, const struct mp_store *s
 	struct mp_trace_writer *writer;
 	mp_status status;
 
-	MP_TRY(mp_trace_writer_new(flavour, &writer, err));
+	status = mp_trace_writer_new(flavour, &writer, err);
+	if (!writer)
+		return status;
 	status = write_store(writer, store, out, err);
 	mp_trace_writer_free(writer);
 	return status;

@@ -49,7 +49,7 @@ static bool add_key(struct key_set *keys, uint64_t object, const struct mp_json 
 /* Whether the text is one JSON object in which no object has a key twice. The top object has number 1. */
 static bool is_clean_object(struct key_set *keys, const char *text, size_t len)
 {
-	uint64_t numbers[MP_JSON_DEPTH + 1], n_objects = 0;
+	uint64_t numbers[MP_JSON_DEPTH + 1] = {0}, n_objects = 0;
 	enum mp_json_type type;
 	struct mp_json json;
 	size_t depth = 0;
@@ -118,7 +118,7 @@ void mp_trace_args(struct mp_buf *to, const struct mp_store *store, const struct
 	if (!clean)
 		mp_map64_release(&keys.seen);
 	mp_buf_add_char(to, '{');
-	if (category.len && (category.len != strlen(own) || memcmp(category.text, own, category.len)))
+	if (category.len && (category.len != strlen(own) || memcmp(category.text, own, category.len) != 0))
 		text_member(&members, "class", (struct mp_str){own, strlen(own)});
 	text_member(&members, "type", mp_store_text(store, detail->type));
 	text_member(&members, "shapes", mp_store_text(store, detail->shapes));

@@ -333,14 +333,17 @@ static mp_status add_layers(struct compat *compat, mp_err *err)
 	struct placed *threads = mp_calloc(compat->n_tracks + 1, sizeof(*threads));
 	mp_status status = MINDPROF_OK;
 
-	if (!layers || !threads)
-		status = mp_err_nomem(err, (n + compat->n_tracks) * sizeof(*threads));
-	for (uint32_t i = 0; i < n && !status; i++) {
+	if (!layers || !threads) {
+		mp_free(layers);
+		mp_free(threads);
+		return mp_err_nomem(err, (n + compat->n_tracks) * sizeof(*threads));
+	}
+	for (uint32_t i = 0; i < n; i++) {
 		struct mp_process process = mp_store_get_process(compat->store, i);
 
 		layers[i] = (struct placed){.key = process.sort_index, .number = process.pid, .index = i};
 	}
-	if (n && !status)
+	if (n)
 		qsort(layers, n, sizeof(*layers), by_key);
 	for (size_t i = 0; i < n && !status; i++)
 		status = add_layer(compat, layers[i].index, threads, err);

@@ -216,7 +216,10 @@ static struct result run(const struct input *input, long n, bool streaming)
 	int ends[2], status;
 	pid_t child;
 
-	if (pipe(ends) != 0 || (child = fork()) < 0)
+	if (pipe(ends) != 0)
+		die("pipe");
+	child = fork();
+	if (child < 0)
 		die("fork");
 	if (child == 0) {
 		if (input)

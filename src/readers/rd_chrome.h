@@ -85,9 +85,10 @@ struct chrome_pattern {
 
 /* What the last event had at this place: writers repeat their keys in one order, and many of their values. */
 struct chrome_key {
-	struct chrome_pattern key;   /* with quotes, colon and the space after it */
+	struct chrome_pattern link;  /* what leads to the value: comma, key, colon and the space between */
 	struct chrome_pattern value; /* with the byte behind it */
 	uint8_t member;              /* enum chrome_member */
+	uint32_t bit;                /* of it */
 	int64_t number;              /* of the value, when it is a number */
 	struct chrome_text text;     /* the value, else */
 };

@@ -234,6 +234,11 @@ static inline const char *take_value(const char *at, const char *end, struct chr
 
 /* ---------------------------------------------------------------- numbers */
 
+static inline bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
 static const uint64_t pow10_u64[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -276,20 +281,36 @@ static inline const char *take_digits(const char *at, const char *end, uint64_t 
 }
 #endif
 
+/* Up to three digits behind a point as thousandths; NULL when there are more. */
+static inline const char *take_decimals(const char *at, const char *end, uint64_t *part)
+{
+	uint64_t value = 0, unit = 1000;
+
+	if (MP_LIKELY(end - at > 3 && is_digit(at[0]) && is_digit(at[1]) && is_digit(at[2]))) {
+		*part = (uint64_t)((at[0] - '0') * 100 + (at[1] - '0') * 10 + (at[2] - '0'));
+		return is_digit(at[3]) ? NULL : at + 3;
+	}
+	for (; unit > 1 && at < end && is_digit(*at); at++) {
+		value = value * 10 + (uint64_t)(*at - '0');
+		unit /= 10;
+	}
+	*part = value * unit;
+	return at;
+}
+
 /* Microseconds in the usual form: up to 16 digits, perhaps a point and up to three more. NULL when it is
  * another. */
 static inline const char *take_time(const char *at, const char *end, int64_t *ns)
 {
 	uint64_t whole, part = 0;
-	const char *next = take_digits(at, end, &whole), *point = next;
+	const char *next = take_digits(at, end, &whole);
 
 	if (next == at || whole > INT64_MAX / 1000 - 1)
 		return NULL;
 	if (next < end && *next == '.') {
-		next = take_digits(next + 1, end, &part);
-		if (next - point > 4)
+		next = take_decimals(next + 1, end, &part);
+		if (!next)
 			return NULL;
-		part *= pow10_u64[4 - (next - point)];
 	}
 	if (next >= end || scalar_bytes[(unsigned char)*next])
 		return NULL;
@@ -375,14 +396,23 @@ static inline bool matches(const struct chrome_pattern *pattern, const char *at)
 				 ((word[1] ^ pattern->word[1]) & pattern->mask[1]));
 }
 
-/* Behind the colon of the key at `at`, or NULL with the place of the fault. The key is remembered with what
- * follows. */
-static const char *take_key(const char *at, const char *end, struct chrome_key *known, unsigned *member,
-			    const char **fault)
+/*
+ * From `at`, where an event begins or a value ends, to the next value. NULL at the end of the event, with
+ * *done behind it, and after a fault. The text on the way is remembered for the next event.
+ */
+static const char *next_value(const char *at, const char *end, struct chrome_key *known, bool is_first,
+			      const char **done, const char **fault)
 {
+	const char *begin = at, *next;
 	struct chrome_text key;
-	const char *next;
 
+	*done = NULL;
+	at = skip_space(is_first ? at + 1 : at, end);
+	*fault = at;
+	if (at < end && *at == '}')
+		*done = at + 1;
+	else if (!is_first && at < end && *at == ',')
+		at = skip_space(at + 1, end);
 	*fault = at;
 	if (at >= end || *at != '"')
 		return NULL;
@@ -390,17 +420,15 @@ static const char *take_key(const char *at, const char *end, struct chrome_key *
 	*fault = next ? at : end;
 	if (!next)
 		return NULL;
-	*member = member_of(key.at, key.len);
 	next = skip_space(next, end);
 	*fault = next;
 	if (next >= end || *next != ':')
 		return NULL;
 	next = skip_space(next + 1, end);
-	if (known) {
-		remember(&known->key, at, (size_t)(next - at));
-		known->value.len = 0;
-		known->member = (uint8_t)*member;
-	}
+	remember(&known->link, begin, (size_t)(next - begin));
+	known->value.len = 0;
+	known->member = (uint8_t)member_of(key.at, key.len);
+	known->bit = 1u << known->member;
 	return next;
 }
 
@@ -472,7 +500,7 @@ static void remember_head(struct chrome_keys *keys, const struct chrome_event *e
 			  const char *at, unsigned n)
 {
 	keys->head = NULL;
-	if (event->has & ~REPEATED || (size_t)(at - begin) < 16 || n >= MP_COUNT(keys->at))
+	if (event->has & ~REPEATED || (size_t)(at - begin) < 16)
 		return;
 	keys->head = begin;
 	keys->head_len = (size_t)(at - begin);
@@ -508,75 +536,54 @@ static inline bool take_head(const struct chrome_keys *keys, const char *at, con
 	return true;
 }
 
-/* The key at *at, by its bytes when it is the one that stood here last time. False after a fault. */
-static inline bool next_key(const char **at, const char *end, struct chrome_key *known, unsigned *member,
-			    const char **fault)
+/* As next_value, by the bytes of the last event when they are the same. */
+static inline const char *follow(const char *at, const char *end, struct chrome_key *known, bool is_first,
+				 const char **done, const char **fault)
 {
-	if (MP_LIKELY(known && end - *at > 16 && matches(&known->key, *at))) {
-		*member = known->member;
-		*at = skip_space(*at + known->key.len, end); /* there may be more of it than last time */
-		return true;
+	if (MP_LIKELY(end - at > 16 && matches(&known->link, at))) {
+		at += known->link.len;
+		/* There may be more space than last time. */
+		return MP_LIKELY((unsigned char)*at > ' ') ? at : skip_space(at, end);
 	}
-	*at = take_key(*at, end, known, member, fault);
-	return *at != NULL;
-}
-
-/* From behind a value to the next key; NULL at the end of the event, with *done behind it, and after a fault.
- */
-static inline const char *next_member(const char *at, const char *end, const char **done, const char **fault)
-{
-	*done = NULL;
-	if (MP_LIKELY(end - at > 1 && at[0] == ',' && at[1] == '"'))
-		return at + 1;
-	at = skip_space(at, end);
-	*fault = at;
-	if (at < end && *at == ',')
-		return skip_space(at + 1, end);
-	if (at < end && *at == '}')
-		*done = at + 1;
-	return NULL;
+	*done = at < end && *at == '}' ? at + 1 : NULL;
+	return *done ? NULL : next_value(at, end, known, is_first, done, fault);
 }
 
 const char *chrome_decode(const char *at, const char *end, struct chrome_event *event,
 			  struct chrome_keys *keys, const char **fault)
 {
-	const char *begin = at, *next, *done;
-	unsigned n = 0, member;
-	bool has_head = take_head(keys, at, end, event);
+	const char *begin = at, *next, *done = NULL;
+	/* The last place is shared by all further members. */
+	struct chrome_key *known = keys->at, *last = &keys->at[MP_COUNT(keys->at) - 1];
 
-	if (has_head) {
+	if (take_head(keys, at, end, event)) {
+		known += keys->head_n;
 		at = skip_space(at + keys->head_len, end);
-		n = keys->head_n;
 	} else {
 		event->has = event->parsed = 0;
 		event->phase = '\0';
-		at = skip_space(at + 1, end);
-		if (at < end && *at == '}')
-			return at + 1;
+		at = follow(at, end, known, true, &done, fault);
+		if (!at)
+			return done;
+		if (known->member == CHROME_TS)
+			remember_head(keys, event, begin, at, 0);
 	}
-	for (;; n++) {
-		struct chrome_key *known = n < MP_COUNT(keys->at) ? &keys->at[n] : NULL;
-
-		member = CHROME_TS;
-		if (!has_head) {
-			if (!next_key(&at, end, known, &member, fault))
-				return NULL;
-			if (member == CHROME_TS)
-				remember_head(keys, event, begin, at, n);
-		}
-		has_head = false;
-		if (known && REPEATED >> member & 1u)
+	for (;;) {
+		if (known->bit & REPEATED)
 			next = take_repeated(at, end, known, event);
 		else
-			next = take_member(at, end, member, event);
+			next = take_member(at, end, known->member, event);
 		if (MP_UNLIKELY(!next)) {
 			*fault = at < end && (*at == '"' || *at == '{' || *at == '[') ? end : at;
 			return NULL;
 		}
-		event->has |= 1u << member;
-		at = next_member(next, end, &done, fault);
-		if (!at)
+		event->has |= known->bit;
+		known += known < last;
+		at = follow(next, end, known, false, &done, fault);
+		if (MP_UNLIKELY(!at))
 			return done;
+		if (known->member == CHROME_TS)
+			remember_head(keys, event, begin, at, (unsigned)(known - keys->at));
 	}
 }
 

@@ -8,6 +8,9 @@
  * their end; its size is the number of threads that wait at once.
  */
 #include "analyses/an_private.h"
+
+#include <assert.h>
+
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -133,6 +136,7 @@ static mp_status visit(struct sweep *sweep, const struct mp_event *event, mp_err
 
 		sweep->queues.at[done.queue].depth = done.depth;
 	}
+	assert(at < sweep->queues.len && sweep->queues.at);
 	queue = &sweep->queues.at[at];
 	queue->capacity = MP_MAX(queue->capacity, capacity);
 	side = &queue->sides[event->cls == MP_QUEUE_POP];

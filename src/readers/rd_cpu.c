@@ -5,6 +5,8 @@
  */
 #include "readers/rd_cpu_ops.h"
 
+#include <assert.h>
+
 #include "base/csv_in.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -69,6 +71,7 @@ static bool append_runs(struct mp_appender *appender, const struct mp_cpu_runs *
 	uint32_t process = add_process(store, runs->rank), last_op = UINT32_MAX;
 	struct op_state state = {.track = UINT32_MAX};
 
+	assert(shape_ids);
 	if (process == UINT32_MAX)
 		return false;
 	for (size_t i = 0; i < runs->runs.len; i++) {

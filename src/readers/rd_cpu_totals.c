@@ -5,6 +5,7 @@
  */
 #include "readers/rd_cpu_ops.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/csv_in.h"
@@ -95,6 +96,7 @@ static bool row_agrees(const struct mp_csv *csv, const int *column, struct total
 
 	if (!slot)
 		return false;
+	assert(totals->list.at);
 	total = &totals->list.at[*slot];
 	total->listed = true;
 	return field_is(csv, column[1], &count) && field_is(csv, column[2], &total_ms) &&

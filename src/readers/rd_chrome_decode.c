@@ -411,8 +411,11 @@ static const char *next_value(const char *at, const char *end, struct chrome_key
 	*fault = at;
 	if (at < end && *at == '}')
 		*done = at + 1;
-	else if (!is_first && at < end && *at == ',')
+	if (!is_first) {
+		if (at >= end || *at != ',')
+			return NULL;
 		at = skip_space(at + 1, end);
+	}
 	*fault = at;
 	if (at >= end || *at != '"')
 		return NULL;
@@ -559,6 +562,8 @@ const char *chrome_decode(const char *at, const char *end, struct chrome_event *
 	if (take_head(keys, at, end, event)) {
 		known += keys->head_n;
 		at = skip_space(at + keys->head_len, end);
+		if (known->member != CHROME_TS) /* an event of another form came in between */
+			*known = (struct chrome_key){.member = CHROME_TS, .bit = 1u << CHROME_TS};
 	} else {
 		event->has = event->parsed = 0;
 		event->phase = '\0';

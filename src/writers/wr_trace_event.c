@@ -29,6 +29,7 @@ void mp_trace_writer_free(struct mp_trace_writer *writer)
 {
 	if (!writer)
 		return;
+	mp_trace_sink_close(&writer->sink);
 	for (size_t i = 0; i < writer->plans.len; i++)
 		mp_track_plan_release(&writer->plans.at[i]);
 	for (size_t i = 0; i < writer->n_tracks; i++)
@@ -124,11 +125,24 @@ bool mp_trace_writer_plan_again(struct mp_trace_writer *writer)
 
 /* ---------------------------------------------------------------- writing */
 
-static mp_status out_status(const struct mp_trace_writer *writer, mp_err *err)
+static mp_status out_failed(const struct mp_trace_writer *writer, mp_status failed, mp_err *err)
 {
-	if (writer->out->failed)
-		return mp_err_sys(err, writer->out->errnum, writer->out->path, "cannot write the trace");
-	return MINDPROF_OK;
+	if (!failed)
+		return MINDPROF_OK;
+	return mp_err_sys(err, writer->out->errnum, writer->out->path, "cannot write the trace");
+}
+
+/* After a failure the output belongs to us again, so that its reason can be told. */
+static mp_status sink_status(struct mp_trace_writer *writer, mp_err *err)
+{
+	return writer->sink.seen ? out_failed(writer, mp_trace_sink_close(&writer->sink), err) : MINDPROF_OK;
+}
+
+static mp_status check_open(const struct mp_trace_writer *writer, mp_err *err)
+{
+	if (writer->sink.out)
+		return MINDPROF_OK;
+	return mp_err_set(err, MINDPROF_E_STATE, NULL, -1, "the trace is not being written");
 }
 
 static mp_status init_tracks(struct mp_trace_writer *writer, mp_err *err)
@@ -169,8 +183,9 @@ mp_status mp_trace_writer_begin(struct mp_trace_writer *writer, const struct mp_
 		writer->begin_ns = writer->end_ns = 0;
 	mp_texts_init(&writer->texts, store);
 	MP_TRY(init_tracks(writer, err));
+	MP_TRY(mp_trace_sink_open(&writer->sink, out, err));
 	MP_TRY(mp_trace_write_head(writer, err));
-	return out_status(writer, err);
+	return sink_status(writer, err);
 }
 
 mp_status mp_trace_writer_block(struct mp_trace_writer *writer, const struct mp_store *store,
@@ -179,8 +194,9 @@ mp_status mp_trace_writer_block(struct mp_trace_writer *writer, const struct mp_
 	if (writer->flavour == MP_FLAVOUR_COMPATIBLE)
 		return MINDPROF_OK;
 	writer->store = writer->texts.store = store;
+	MP_TRY(check_open(writer, err));
 	MP_TRY(mp_trace_write_block(writer, block, err));
-	return out_status(writer, err);
+	return sink_status(writer, err);
 }
 
 mp_status mp_trace_flush_events(struct mp_trace_writer *writer, mp_err *err)
@@ -190,7 +206,7 @@ mp_status mp_trace_flush_events(struct mp_trace_writer *writer, mp_err *err)
 
 	if (buf->failed)
 		return mp_err_set(err, buf->failed, NULL, -1, "cannot write an event");
-	mp_out_write(writer->out, mp_buf_str(buf) + skip, buf->len - skip);
+	mp_trace_sink_put(&writer->sink, mp_buf_str(buf) + skip, buf->len - skip);
 	writer->any = writer->any || buf->len;
 	mp_buf_clear(&writer->buf);
 	return MINDPROF_OK;
@@ -208,10 +224,22 @@ static mp_status declare_late_lanes(struct mp_trace_writer *writer, mp_err *err)
 	return mp_trace_flush_events(writer, err);
 }
 
+/* What was left out, and the closing brackets. */
+static mp_status write_tail(struct mp_trace_writer *writer, mp_err *err)
+{
+	mp_buf_printf(&writer->buf,
+		      "\n],\"mindprof\":{\"events\":%" PRIu64 ",\"flows_unbound\":%" PRIu64
+		      ",\"values_not_finite\":%" PRIu64 ",\"events_not_planned\":%" PRIu64 "}}\n",
+		      writer->n_events, writer->n_unbound, writer->n_not_finite, writer->n_not_planned);
+	writer->any = true; /* nothing is to be cut off */
+	return mp_trace_flush_events(writer, err);
+}
+
 mp_status mp_trace_writer_end(struct mp_trace_writer *writer, mp_err *err)
 {
 	if (writer->flavour == MP_FLAVOUR_COMPATIBLE)
-		return out_status(writer, err);
+		return MINDPROF_OK;
+	MP_TRY(check_open(writer, err));
 	for (size_t i = 0; i < writer->n_tracks; i++) {
 		if (writer->plans.at[i].doubts.len && writer->tracks[i].n_left)
 			return mp_err_set(err, MINDPROF_E_STATE, NULL, -1,
@@ -220,11 +248,8 @@ mp_status mp_trace_writer_end(struct mp_trace_writer *writer, mp_err *err)
 	writer->n_unbound = mp_flows_decide(&writer->flows);
 	MP_TRY(mp_trace_write_flows(writer, err));
 	MP_TRY(declare_late_lanes(writer, err));
-	mp_out_printf(writer->out,
-		      "\n],\"mindprof\":{\"events\":%" PRIu64 ",\"flows_unbound\":%" PRIu64
-		      ",\"values_not_finite\":%" PRIu64 ",\"events_not_planned\":%" PRIu64 "}}\n",
-		      writer->n_events, writer->n_unbound, writer->n_not_finite, writer->n_not_planned);
-	return out_status(writer, err);
+	MP_TRY(write_tail(writer, err));
+	return out_failed(writer, mp_trace_sink_close(&writer->sink), err);
 }
 
 static mp_status write_store(struct mp_trace_writer *writer, const struct mp_store *store, struct mp_out *out,

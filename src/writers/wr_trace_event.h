@@ -6,6 +6,8 @@
 #ifndef MP_WR_TRACE_EVENT_H
 #define MP_WR_TRACE_EVENT_H
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -144,6 +146,35 @@ void mp_trace_args(struct mp_buf *to, const struct mp_store *store, const struct
 /* Category that is written for a class. */
 const char *mp_trace_class_category(uint8_t cls);
 
+/* ---- output: wr_trace_event_sink.c ---- */
+
+#define MP_SINK_BYTES ((size_t)1 << 20)
+#define MP_SINK_NONE 2u
+
+/* While it is open, nobody else may touch `out`. */
+struct mp_trace_sink {
+	struct mp_out *out;  /* borrowed; NULL = closed */
+	char *buffers[2];    /* owned, MP_SINK_BYTES each */
+	size_t len[2];       /* of what was handed over */
+	unsigned current;    /* the buffer that is being filled */
+	char *at, *end;      /* its free part */
+	mp_status seen;      /* what is known of the output's failure */
+	bool has_thread;
+	pthread_t thread;
+	/* The rest is under the lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned waiting;    /* buffer that the thread has to write, MP_SINK_NONE = none */
+	bool stop;
+	mp_status failed;    /* of the output */
+};
+mp_status mp_trace_sink_open(struct mp_trace_sink *sink, struct mp_out *out, mp_err *err);
+/* An empty buffer in place of the current one; false when the output failed. */
+bool mp_trace_sink_renew(struct mp_trace_sink *sink);
+void mp_trace_sink_put(struct mp_trace_sink *sink, const char *bytes, size_t len);
+/* Writes the rest; the output's state. When it is closed only the latter. */
+mp_status mp_trace_sink_close(struct mp_trace_sink *sink);
+
 /* ---- the portable flavour: wr_trace_event.c, _head.c, _blocks.c ---- */
 
 /* A row of the viewer. */
@@ -179,7 +210,7 @@ struct mp_trace_writer {
 	/* writing */
 	const struct mp_store *store; /* borrowed, as out */
 	struct mp_out *out;
-	char *at, *end;               /* reserved part of out's buffer */
+	struct mp_trace_sink sink;
 	struct mp_arena arena;
 	struct mp_texts texts;
 	struct mp_out_track *tracks;  /* owned */

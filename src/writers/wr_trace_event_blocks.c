@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-#define RESERVE_BYTES ((size_t)64 * 1024)
+#define FLUSH_BYTES ((size_t)64 * 1024)
 #define NUMBERS_BYTES ((size_t)320) /* all digits, keys and slack of one event beside its fragments */
 
 /* ---------------------------------------------------------------- digits */
@@ -108,44 +108,25 @@ static inline struct mp_fragment place_of(const struct mp_lane *lane)
 	return (struct mp_fragment){.at = lane->head.at + skip, .len = lane->head.len - skip};
 }
 
-/* Gives what was written to the output and reserves again. False after a failure. */
-static bool renew(struct mp_trace_writer *writer)
-{
-	if (writer->at)
-		writer->out->len = (size_t)(writer->at - writer->out->data);
-	writer->at = mp_out_reserve(writer->out, RESERVE_BYTES);
-	writer->end = writer->at ? writer->at + RESERVE_BYTES : NULL;
-	return writer->at != NULL;
-}
-
-/* Room for one event with so many bytes of fragments; false when it does not fit the buffer at all. */
-static inline bool has_room(struct mp_trace_writer *writer, size_t fragments)
+/* Room for one event with so many bytes of fragments; false when it does not fit a buffer, or the output
+ * failed. */
+static inline bool has_room(struct mp_trace_sink *sink, size_t fragments)
 {
 	size_t need = fragments + NUMBERS_BYTES;
 
-	if (MP_LIKELY((size_t)(writer->end - writer->at) >= need))
+	if (MP_LIKELY((size_t)(sink->end - sink->at) >= need))
 		return true;
-	return need <= RESERVE_BYTES && renew(writer);
+	return need <= MP_SINK_BYTES && mp_trace_sink_renew(sink);
 }
 
-/* An event too long for the buffer: what was put is handed over, then the fragment goes past it. */
-static void put_long(struct mp_trace_writer *writer, const struct mp_fragment *fragment)
+/* Appends a fragment of any length; at least NUMBERS_BYTES are free afterwards, unless the output failed. */
+static bool put_any(struct mp_trace_sink *sink, const struct mp_fragment *fragment)
 {
-	writer->out->len = (size_t)(writer->at - writer->out->data);
-	mp_out_write(writer->out, fragment->at, fragment->len);
-	writer->at = NULL;
-	renew(writer);
-}
-
-/* Appends a fragment of any length; at least NUMBERS_BYTES are free before and after. */
-static void put_any(struct mp_trace_writer *writer, const struct mp_fragment *fragment)
-{
-	if (!writer->at)
-		return;
-	if ((size_t)(writer->end - writer->at) >= fragment->len + NUMBERS_BYTES)
-		writer->at = put_fragment(writer->at, fragment);
+	if (has_room(sink, fragment->len))
+		sink->at = put_fragment(sink->at, fragment);
 	else
-		put_long(writer, fragment);
+		mp_trace_sink_put(sink, fragment->at, fragment->len);
+	return !sink->seen && has_room(sink, 0);
 }
 
 /* ---------------------------------------------------------------- ranges */
@@ -153,14 +134,16 @@ static void put_any(struct mp_trace_writer *writer, const struct mp_fragment *fr
 static void put_long_range(struct mp_trace_writer *writer, const struct mp_lane *lane, uint64_t ts,
 			   uint64_t dur, const struct mp_fragment *name, const struct mp_fragment *detail)
 {
-	if (!renew(writer))
+	struct mp_trace_sink *sink = &writer->sink;
+
+	if (!has_room(sink, lane->head.len))
 		return;
-	writer->at = put_fragment(writer->at, &lane->head);
-	writer->at = put_us(writer->at, ts);
-	writer->at = put_literal(writer->at, ",\"dur\":");
-	writer->at = put_us(writer->at, dur);
-	put_any(writer, name);
-	put_any(writer, detail);
+	sink->at = put_fragment(sink->at, &lane->head);
+	sink->at = put_us(sink->at, ts);
+	sink->at = put_literal(sink->at, ",\"dur\":");
+	sink->at = put_us(sink->at, dur);
+	if (put_any(sink, name))
+		put_any(sink, detail);
 }
 
 /* The lane of a range on a track that is not plain; NULL when it was not planned. */
@@ -187,7 +170,9 @@ static mp_status write_range(struct mp_trace_writer *writer, const struct mp_blo
 	struct mp_out_track *track = &writer->tracks[track_index];
 	int64_t begin = block->ts_ns[i], dur = MP_MAX(block->a[i], 0);
 	const struct mp_fragment *name, *detail;
+	struct mp_trace_sink *sink = &writer->sink;
 	struct mp_lane *lane = track->lanes;
+	char *at;
 
 	if (writer->plans.at[track_index].state == MP_PLAN_NESTS) {
 		if (MP_UNLIKELY(!track->n_left)) {
@@ -207,19 +192,19 @@ static mp_status write_range(struct mp_trace_writer *writer, const struct mp_blo
 	name = mp_texts_name(&writer->texts, block->name[i]);
 	detail = mp_texts_detail(&writer->texts, block->detail[i], block->cls[i]);
 	if (MP_UNLIKELY(!name || !detail))
-		return mp_err_nomem(err, RESERVE_BYTES);
+		return mp_err_nomem(err, FLUSH_BYTES);
 	writer->n_events++;
-	if (MP_UNLIKELY(!has_room(writer, (size_t)lane->head.len + name->len + detail->len))) {
+	if (MP_UNLIKELY(!has_room(sink, (size_t)lane->head.len + name->len + detail->len))) {
 		put_long_range(writer, lane, mp_trace_since_begin(writer, begin), (uint64_t)dur, name,
 			       detail);
 		return MINDPROF_OK;
 	}
-	writer->at = put_fragment(writer->at, &lane->head);
-	writer->at = put_us(writer->at, mp_trace_since_begin(writer, begin));
-	writer->at = put_literal(writer->at, ",\"dur\":");
-	writer->at = put_us(writer->at, (uint64_t)dur);
-	writer->at = put_fragment(writer->at, name);
-	writer->at = put_fragment(writer->at, detail);
+	at = put_fragment(sink->at, &lane->head);
+	at = put_us(at, mp_trace_since_begin(writer, begin));
+	at = put_literal(at, ",\"dur\":");
+	at = put_us(at, (uint64_t)dur);
+	at = put_fragment(at, name);
+	sink->at = put_fragment(at, detail);
 	return MINDPROF_OK;
 }
 
@@ -230,26 +215,20 @@ static char *put_i64(char *to, int64_t value)
 	return to + mp_num_put_i64(to, value);
 }
 
-static void put_value(struct mp_trace_writer *writer, double value)
+static char *put_value(char *at, double value)
 {
-	if (value == floor(value) && fabs(value) < 1e15 && !signbit(value)) {
-		writer->at = put_u64(writer->at, (uint64_t)value);
-		writer->at = put_literal(writer->at, ".0");
-	} else {
-		writer->at += mp_num_put_double(writer->at, value);
-	}
+	if (value == floor(value) && fabs(value) < 1e15 && !signbit(value))
+		return put_literal(put_u64(at, (uint64_t)value), ".0");
+	return at + mp_num_put_double(at, value);
 }
 
 /* Numbers and closing text of an event behind its name. */
-static void put_tail(struct mp_trace_writer *writer, const struct mp_event *event, enum mp_kind kind)
+static char *put_tail(char *at, const struct mp_event *event, enum mp_kind kind)
 {
-	char *at = writer->at;
-
 	switch (kind) {
 	case MP_KIND_COUNTER:
-		writer->at = put_literal(at, ",\"cat\":\"" MP_TRACE_CAT_COUNTER "\",\"args\":{\"value\":");
-		put_value(writer, mp_bits_double(event->a));
-		at = writer->at;
+		at = put_literal(at, ",\"cat\":\"" MP_TRACE_CAT_COUNTER "\",\"args\":{\"value\":");
+		at = put_value(at, mp_bits_double(event->a));
 		break;
 	case MP_KIND_MEMORY_TOTAL:
 		at = put_literal(at, ",\"cat\":\"" MP_TRACE_CAT_TOTAL "\",\"args\":{\"allocated\":");
@@ -273,19 +252,17 @@ static void put_tail(struct mp_trace_writer *writer, const struct mp_event *even
 	default:
 		break;
 	}
-	writer->at = put_literal(at, "}}");
+	return put_literal(at, "}}");
 }
 
 /* What stands between the place and the name of a memory event, whose name is the owner. */
-static void put_memory_head(struct mp_trace_writer *writer, const struct mp_event *event)
+static char *put_memory_head(char *at, const struct mp_event *event)
 {
-	char *at = writer->at;
-
 	at = put_literal(at, ",\"name\":\"" MP_TRACE_NAME_MEMORY "\",\"cat\":\"" MP_TRACE_CAT_MEMORY
 			     "\",\"args\":{\"Bytes\":");
 	at = put_i64(at, event->a);
 	at = put_literal(at, ",\"Addr\":");
-	writer->at = put_u64(at, (uint64_t)event->b);
+	return put_u64(at, (uint64_t)event->b);
 }
 
 static mp_status write_other(struct mp_trace_writer *writer, enum mp_kind kind, const struct mp_event *event,
@@ -293,29 +270,31 @@ static mp_status write_other(struct mp_trace_writer *writer, enum mp_kind kind, 
 {
 	struct mp_lane *lane = writer->tracks[event->track].lanes;
 	struct mp_fragment place = place_of(lane);
+	struct mp_trace_sink *sink = &writer->sink;
 	const struct mp_fragment *name = mp_texts_name(&writer->texts, event->name), *detail = NULL;
 	int64_t ts = kind == MP_KIND_QUEUE ? mp_end_ns(event->ts_ns, event->a) : event->ts_ns;
 
 	if (kind == MP_KIND_MARK)
 		detail = mp_texts_detail(&writer->texts, event->detail, event->cls);
 	if (!name || (kind == MP_KIND_MARK && !detail))
-		return mp_err_nomem(err, RESERVE_BYTES);
-	if (!has_room(writer, 0))
-		return MINDPROF_OK;
+		return mp_err_nomem(err, FLUSH_BYTES);
+	if (!has_room(sink, 0))
+		return MINDPROF_OK; /* the output failed; it tells at the end of the block */
 	lane->used = true;
 	writer->n_events++;
-	writer->at = kind == MP_KIND_MARK || kind == MP_KIND_MEMORY
-			     ? put_literal(writer->at, ",\n{\"ph\":\"i\",\"s\":\"t\",")
-			     : put_literal(writer->at, ",\n{\"ph\":\"C\",");
-	writer->at = put_fragment(writer->at, &place);
-	writer->at = put_us(writer->at, mp_trace_since_begin(writer, ts));
+	sink->at = kind == MP_KIND_MARK || kind == MP_KIND_MEMORY
+			   ? put_literal(sink->at, ",\n{\"ph\":\"i\",\"s\":\"t\",")
+			   : put_literal(sink->at, ",\n{\"ph\":\"C\",");
+	sink->at = put_fragment(sink->at, &place);
+	sink->at = put_us(sink->at, mp_trace_since_begin(writer, ts));
 	if (kind == MP_KIND_MEMORY)
-		put_memory_head(writer, event);
-	put_any(writer, name);
-	if (detail)
-		put_any(writer, detail);
-	else if (writer->at && has_room(writer, 0))
-		put_tail(writer, event, kind);
+		sink->at = put_memory_head(sink->at, event);
+	if (put_any(sink, name)) {
+		if (detail)
+			put_any(sink, detail);
+		else
+			sink->at = put_tail(sink->at, event, kind);
+	}
 	return MINDPROF_OK;
 }
 
@@ -326,7 +305,7 @@ static mp_status write_others(struct mp_trace_writer *writer, const struct mp_bl
 	/* Flows are written at the end, steps were written before. */
 	if (kind == MP_KIND_FLOW || kind == MP_KIND_STEP)
 		return MINDPROF_OK;
-	for (uint32_t i = 0; i < block->n && writer->at; i++) {
+	for (uint32_t i = 0; i < block->n && !writer->sink.seen; i++) {
 		struct mp_event event = mp_block_event(block, i);
 
 		if (event.track >= writer->n_tracks)
@@ -341,7 +320,7 @@ static mp_status write_others(struct mp_trace_writer *writer, const struct mp_bl
 
 static mp_status write_ranges(struct mp_trace_writer *writer, const struct mp_block *block, mp_err *err)
 {
-	for (uint32_t i = 0; i < block->n && writer->at; i++) {
+	for (uint32_t i = 0; i < block->n && !writer->sink.seen; i++) {
 		if (MP_UNLIKELY(block->track[i] >= writer->n_tracks))
 			writer->n_not_planned++;
 		else
@@ -352,17 +331,8 @@ static mp_status write_ranges(struct mp_trace_writer *writer, const struct mp_bl
 
 mp_status mp_trace_write_block(struct mp_trace_writer *writer, const struct mp_block *block, mp_err *err)
 {
-	mp_status status = MINDPROF_OK;
-
-	writer->at = NULL;
-	if (!renew(writer))
-		return MINDPROF_OK; /* the output tells */
-	status = block->kind == MP_KIND_RANGE ? write_ranges(writer, block, err)
-					      : write_others(writer, block, err);
-	if (writer->at)
-		writer->out->len = (size_t)(writer->at - writer->out->data);
-	writer->at = writer->end = NULL;
-	return status;
+	return block->kind == MP_KIND_RANGE ? write_ranges(writer, block, err)
+					    : write_others(writer, block, err);
 }
 
 /* ---------------------------------------------------------------- flows */
@@ -404,9 +374,9 @@ mp_status mp_trace_write_flows(struct mp_trace_writer *writer, mp_err *err)
 			name = flow->name;
 		text = mp_texts_name(&writer->texts, name);
 		if (!text)
-			return mp_err_nomem(err, RESERVE_BYTES);
+			return mp_err_nomem(err, FLUSH_BYTES);
 		put_flow(writer, flow, writer->flows.renumber ? n_ids : flow->id, text);
-		if (writer->buf.len > RESERVE_BYTES || writer->buf.failed)
+		if (writer->buf.len > FLUSH_BYTES || writer->buf.failed)
 			MP_TRY(mp_trace_flush_events(writer, err));
 	}
 	return mp_trace_flush_events(writer, err);

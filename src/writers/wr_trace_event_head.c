@@ -81,7 +81,7 @@ static mp_status write_other_data(struct mp_trace_writer *writer, mp_err *err)
 	status = buf->failed;
 	if (status)
 		return mp_err_set(err, status, NULL, -1, "cannot write the head of the trace");
-	mp_out_write(writer->out, buf->data, buf->len);
+	mp_trace_sink_put(&writer->sink, buf->data, buf->len);
 	mp_buf_clear(buf);
 	return MINDPROF_OK;
 }

@@ -47,7 +47,8 @@ enum mp_flavour {
  * the plan (a recording that still grows) are left out and counted.
  *
  * COMPATIBLE needs a store that kept its blocks: begin writes everything, plan and block do nothing.
- * After a failure nothing more is written; drop `out` with mp_out_abort.
+ * From begin to end `out` belongs to the writer, which may write to it from a thread of its own: free the writer
+ * before you commit or abort `out`. After a failure nothing more is written; drop `out` with mp_out_abort.
  */
 struct mp_trace_writer; /* opaque */
 mp_status mp_trace_writer_new(enum mp_flavour flavour, struct mp_trace_writer **out, mp_err *err);

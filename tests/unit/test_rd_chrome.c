@@ -64,12 +64,16 @@ static void test_repetition(void **state)
 		"{\"ph\": \"X\",\"pid\": 12,\"tid\":  22,\"ts\":  4,\"dur\":1 ,\"name\" :\"a\", \"cat\":\"\",\"args\":{} } ,\n"
 		"{\"ph\": \"XX\",\"pid\": \"12\",\"tid\": 1.0,\"ts\": 5,\"dur\":1,\"name\":\"a\",\"cat\":\"cc\"},\n"
 		"{\"pid\":1,\"ph\":\"X\",\"name\":\"a\",\"dur\":1,\"ts\":6},\n"
-		"{\"pid\":1,\"ph\":\"X\",\"name\":\"a\",\"dur\":1,\"ts\":7,\"tid\":2}]");
+		"{\"pid\":1,\"ph\":\"X\",\"name\":\"a\",\"dur\":1,\"ts\":7,\"tid\":2},\n"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":8,\"dur\":1,\"name\":\"a\"},\n"
+		"{\"ph\":\"M\",\"pid\":1,\"tid\":2,\"name\":\"thread_name\",\"args\":{\"name\":\"t\"}},\n"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":9,\"dur\":1,\"name\":\"a\"},\n"
+		"{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":10,\"dur\":1,\"name\":\"a\"}]");
 	static const struct {
 		int64_t pid, tid;
 		const char *cat;
-	} wanted[] = {{1, 2, "c"},   {12, 2, "cc"}, {12, 2, "cc"}, {12, 22, ""},
-		      {12, 1, "cc"}, {1, 0, ""},    {1, 2, ""}};
+	} wanted[] = {{1, 2, "c"}, {12, 2, "cc"}, {12, 2, "cc"}, {12, 22, ""}, {12, 1, "cc"},
+		      {1, 0, ""},  {1, 2, ""},    {1, 2, ""},    {1, 2, ""},   {1, 2, ""}};
 
 	(void)state;
 	assert_int_equal(mp_store_n_notes(store), 0);

@@ -6,6 +6,7 @@
  * output, a table on standard error.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static void rewind_source(struct source *source)
 
 struct result {
 	double memcpy_bytes_s;
-	double write_s, format_s, read_s;
+	double write_s, format_s, read_s, plain_s;
 	double bytes, events, store_bytes;
 	double rss_bytes;
 };
@@ -221,6 +222,30 @@ static void job_write(struct result *result, uint64_t n)
 	result->write_s = write_trace(path, n);
 	result->bytes = bytes_of(path);
 	result->events = (double)n;
+}
+
+/* The file alone: as many bytes from one buffer. */
+static void job_plain(struct result *result, uint64_t n)
+{
+	static char piece[1 << 20];
+	double begin;
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		die(path);
+	memset(piece, 1, sizeof(piece));
+	begin = now_s();
+	for (uint64_t left = n; left > 0;) {
+		ssize_t done = write(fd, piece, MP_MIN(left, (uint64_t)sizeof(piece)));
+
+		if (done <= 0)
+			die(path);
+		left -= (uint64_t)done;
+	}
+	close(fd);
+	result->plain_s = now_s() - begin;
 }
 
 /* Standard input is made a sink, so that the file system does not count. */
@@ -362,7 +387,7 @@ static void keep_best(double *best, double value)
 
 static void bench(void)
 {
-	double copy = 0, write_s = 0, format_s = 0, read_s = 0;
+	double copy = 0, write_s = 0, format_s = 0, read_s = 0, plain_s = 0;
 	struct result small = {0}, large, last = {0};
 
 	for (long i = 0; i < options.repeats; i++) {
@@ -374,12 +399,15 @@ static void bench(void)
 		keep_best(&format_s, run(job_format, (uint64_t)options.small).format_s);
 		last = run(job_read, (uint64_t)options.small);
 		keep_best(&read_s, last.read_s);
+		keep_best(&plain_s, run(job_plain, (uint64_t)small.bytes).plain_s);
 	}
 	print_value("memcpy", copy / 1e9, "GB/s");
 	print_value("bytes per event", small.bytes / small.events, "bytes");
 	print_value("written", small.bytes / write_s / 1e6, "MB/s");
 	print_value("written, events", small.events / write_s / 1e6, "M/s");
 	print_ratio("written / memcpy", small.bytes / write_s / copy, "memcpy", 0.1, false);
+	print_value("plain write(2) of as many bytes", small.bytes / plain_s / 1e6, "MB/s");
+	print_ratio("plain write(2) / memcpy", small.bytes / plain_s / copy, "memcpy", 0.1, false);
 	print_ratio("formatted, no file / memcpy", small.bytes / format_s / copy, "memcpy", 0.1, false);
 	print_value("read", small.bytes / read_s / 1e6, "MB/s");
 	print_value("read, events", small.events / read_s / 1e6, "M/s");

@@ -48,6 +48,14 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static uint64_t read_clock(void)
 {
 #if defined(__x86_64__)
@@ -374,6 +382,7 @@ static pthread_barrier_t gate;
 /* What one thread did and when. */
 struct span {
 	double begin, end;
+	double cpu_s; /* processor time of the loop */
 	char *memory; /* not NULL: the floor is measured, into this memory */
 };
 
@@ -384,17 +393,25 @@ static void *thread_main(void *user)
 	mindprof_mark(&site_mark);
 	pthread_barrier_wait(&gate);
 	span->begin = now_s();
+	span->cpu_s = cpu_s();
 	if (span->memory)
 		store_floor(span->memory, options.iterations);
 	else
 		loop_mark(options.iterations);
+	span->cpu_s = cpu_s() - span->cpu_s;
 	span->end = now_s();
 	return NULL;
 }
 
-/* Events per second of all threads together, recorded or lost, from the first begin to the last end. */
-static double run_threads(long n, bool floor_only)
+struct rate {
+	double per_s;     /* events of all threads, recorded or lost, from the first begin to the last end */
+	double per_cpu_s; /* the sum of what each thread did per second of its own processor time */
+	double lost_percent;
+};
+
+static struct rate run_threads(long n, bool floor_only)
 {
+	struct rate rate = {0};
 	pthread_t threads[MAX_THREADS];
 	struct span spans[MAX_THREADS];
 	double begin = INFINITY, end = 0;
@@ -409,14 +426,12 @@ static double run_threads(long n, bool floor_only)
 		pthread_join(threads[i], NULL);
 		begin = fmin(begin, spans[i].begin);
 		end = fmax(end, spans[i].end);
+		rate.per_cpu_s += (double)options.iterations / spans[i].cpu_s;
 	}
 	pthread_barrier_destroy(&gate);
-	return (double)n * (double)options.iterations / (end - begin);
+	rate.per_s = (double)n * (double)options.iterations / (end - begin);
+	return rate;
 }
-
-struct rate {
-	double per_s, lost_percent;
-};
 
 /* Until the recorder's background thread has taken the page faults of the event memory. */
 static void start_and_settle(enum mindprof_record_mode mode)
@@ -429,11 +444,11 @@ static void start_and_settle(enum mindprof_record_mode mode)
 
 static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 {
-	struct rate best = {0, 0};
+	struct rate best = {0};
 
 	for (long repeat = 0; repeat < options.repeats; repeat++) {
-		struct mindprof_record_stats stats = {0};
-		double rate;
+		struct mindprof_record_stats stats = {.size = sizeof(stats)};
+		struct rate rate;
 
 		if (mode)
 			start_and_settle(mode);
@@ -442,11 +457,15 @@ static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 			stats = stop();
 			discard();
 		}
-		if (rate > best.per_s) {
-			double all = (double)stats.events + (double)stats.dropped;
-
-			best = (struct rate){rate, all > 0 ? 100 * (double)stats.dropped / all : 0};
+		if (stats.events + stats.dropped)
+			rate.lost_percent =
+				100 * (double)stats.dropped / (double)(stats.events + stats.dropped);
+		rate.per_cpu_s = fmax(rate.per_cpu_s, best.per_cpu_s);
+		if (rate.per_s < best.per_s) {
+			best.per_cpu_s = rate.per_cpu_s;
+			continue;
 		}
+		best = rate;
 	}
 	return best;
 }
@@ -454,9 +473,9 @@ static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 /* mode 0: only the floor, which says what the machine's cores do for each other. */
 static void bench_threads(enum mindprof_record_mode mode, const char *name)
 {
-	double one = 0;
+	struct rate one = {0};
 
-	print_heading("threads, wall-clock time");
+	print_heading("threads");
 	for (long n = 1; n <= options.threads; n *= 2) {
 		struct rate rate = best_rate(mode, n);
 		char text[128];
@@ -467,12 +486,16 @@ static void bench_threads(enum mindprof_record_mode mode, const char *name)
 		if (mode)
 			print_value(text, rate.lost_percent, "%");
 		if (n == 1)
-			one = rate.per_s;
+			one = rate;
 		snprintf(text, sizeof(text), "%s: %ld threads / one", name, n);
 		if (n == 2)
-			print_ratio(text, rate.per_s / one, "one thread", 1.8, false);
+			print_ratio(text, rate.per_s / one.per_s, "one thread", 1.8, false);
 		else if (n > 2)
-			print_value(text, rate.per_s / one, "ratio");
+			print_value(text, rate.per_s / one.per_s, "ratio");
+		/* Says what the threads cost each other, also when others use the machine. */
+		snprintf(text, sizeof(text), "%s: %ld threads / one by processor time", name, n);
+		if (n > 1)
+			print_value(text, rate.per_cpu_s / one.per_cpu_s, "ratio");
 	}
 }
 

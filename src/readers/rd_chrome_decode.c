@@ -287,7 +287,8 @@ static inline const char *take_decimals(const char *at, const char *end, uint64_
 	uint64_t value = 0, unit = 1000;
 
 	if (MP_LIKELY(end - at > 3 && is_digit(at[0]) && is_digit(at[1]) && is_digit(at[2]))) {
-		*part = (uint64_t)((at[0] - '0') * 100 + (at[1] - '0') * 10 + (at[2] - '0'));
+		*part = (unsigned)(at[0] - '0') * 100u + (unsigned)(at[1] - '0') * 10u +
+			(unsigned)(at[2] - '0');
 		return is_digit(at[3]) ? NULL : at + 3;
 	}
 	for (; unit > 1 && at < end && is_digit(*at); at++) {

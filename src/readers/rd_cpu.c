@@ -194,6 +194,8 @@ static bool read_memory_rows(const struct mp_file *file, int32_t rank, struct mp
 	if (track.process == UINT32_MAX)
 		return false;
 	track.name = form.name = mp_store_string(store, "memory pool");
+	if (form.name == MP_STR_NONE)
+		return false;
 	form.track = mp_store_track(store, &track);
 	mp_csv_init(&csv, file->data, file->size);
 	if (mp_csv_next(&csv))

@@ -23,6 +23,9 @@ void mp_texts_init(struct mp_texts *texts, const struct mp_store *store)
 /* The entry of an id, made empty when new; NULL when memory is out. */
 static struct mp_fragment *entry(mp_fragments *entries, size_t id)
 {
+	/* No string (memory was out when it was made) is shown as the empty one. */
+	if (id == MP_STR_NONE)
+		id = MP_STR_EMPTY;
 	if (id >= entries->len) {
 		size_t more = id + 1 - entries->len;
 

@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -378,11 +379,13 @@ static void bench_on(void)
 /* --------------------------------------------------------------------- threads */
 
 static pthread_barrier_t gate;
+static long n_asleep; /* atomic */
 
 /* What one thread did and when. */
 struct span {
 	double begin, end;
 	double cpu_s; /* processor time of the loop */
+	long events;
 	char *memory; /* not NULL: the floor is measured, into this memory */
 };
 
@@ -391,13 +394,17 @@ static void *thread_main(void *user)
 	struct span *span = user;
 
 	mindprof_mark(&site_mark);
+	/* All at once, and running: a thread that is still being woken would count as slow. */
 	pthread_barrier_wait(&gate);
+	__atomic_sub_fetch(&n_asleep, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&n_asleep, __ATOMIC_SEQ_CST))
+		sched_yield();
 	span->begin = now_s();
 	span->cpu_s = cpu_s();
 	if (span->memory)
-		store_floor(span->memory, options.iterations);
+		store_floor(span->memory, span->events);
 	else
-		loop_mark(options.iterations);
+		loop_mark(span->events);
 	span->cpu_s = cpu_s() - span->cpu_s;
 	span->end = now_s();
 	return NULL;
@@ -409,16 +416,20 @@ struct rate {
 	double lost_percent;
 };
 
-static struct rate run_threads(long n, bool floor_only)
+static struct rate run_threads(enum mindprof_record_mode mode, long n)
 {
+	/* Stream mode: as many as its memory holds for some threads; losses are shown. */
+	long events = options.iterations * (mode == MINDPROF_RECORD_STREAM ? 1 : 4);
 	struct rate rate = {0};
 	pthread_t threads[MAX_THREADS];
 	struct span spans[MAX_THREADS];
 	double begin = INFINITY, end = 0;
 
+	n_asleep = n;
 	pthread_barrier_init(&gate, NULL, (unsigned)n);
 	for (long i = 0; i < n; i++) {
-		spans[i].memory = floor_only ? memory + (size_t)i * (RING_BYTES / MAX_THREADS) : NULL;
+		spans[i].events = events;
+		spans[i].memory = !mode ? memory + (size_t)i * (RING_BYTES / MAX_THREADS) : NULL;
 		if (pthread_create(&threads[i], NULL, thread_main, &spans[i]))
 			die("pthread_create");
 	}
@@ -426,10 +437,10 @@ static struct rate run_threads(long n, bool floor_only)
 		pthread_join(threads[i], NULL);
 		begin = fmin(begin, spans[i].begin);
 		end = fmax(end, spans[i].end);
-		rate.per_cpu_s += (double)options.iterations / spans[i].cpu_s;
+		rate.per_cpu_s += (double)events / spans[i].cpu_s;
 	}
 	pthread_barrier_destroy(&gate);
-	rate.per_s = (double)n * (double)options.iterations / (end - begin);
+	rate.per_s = (double)n * (double)events / (end - begin);
 	return rate;
 }
 
@@ -452,7 +463,7 @@ static struct rate best_rate(enum mindprof_record_mode mode, long n_threads)
 
 		if (mode)
 			start_and_settle(mode);
-		rate = run_threads(n_threads, !mode);
+		rate = run_threads(mode, n_threads);
 		if (mode) {
 			stats = stop();
 			discard();

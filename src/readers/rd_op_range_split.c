@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 #define WINDOW_BYTES (2u << 20) /* stays in a cache from splitting to decoding */
-#define CHUNK_BYTES (64u << 10)
+#define CHUNK_BYTES (256u << 10) /* smaller ones spend their time giving pages back */
 #define PREFETCH_BYTES 1024
 #define PROBE_RECORDS 16
 

@@ -16,7 +16,8 @@ static int compare_names(const void *a, const void *b)
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct cur_file_list *out, mp_err *err)
+mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct cur_file_list *out,
+			 mp_err *err)
 {
 	struct mp_dir_entry *entries = NULL;
 	mp_status status = MINDPROF_OK;

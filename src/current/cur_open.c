@@ -24,7 +24,8 @@ static const char *stamp_of(const char *name)
 }
 
 /* The name of the PROF_ directory to use; false when there is none. */
-static bool choose_prof(struct cur_run *run, const struct mp_dir_entry *entries, size_t n, char *chosen, size_t size)
+static bool choose_prof(struct cur_run *run, const struct mp_dir_entry *entries, size_t n, char *chosen,
+			size_t size)
 {
 	const char *best = NULL;
 	size_t found = 0, i;
@@ -35,7 +36,8 @@ static bool choose_prof(struct cur_run *run, const struct mp_dir_entry *entries,
 		if (!entries[i].is_dir || fnmatch(PROF_PATTERN, name, 0) != 0)
 			continue;
 		found++;
-		if (!best || (cur_corrects(run, CUR_FIX_NEWEST_FILE) && strcmp(stamp_of(name), stamp_of(best)) > 0))
+		if (!best ||
+		    (cur_corrects(run, CUR_FIX_NEWEST_FILE) && strcmp(stamp_of(name), stamp_of(best)) > 0))
 			best = name;
 	}
 	if (!best)
@@ -135,7 +137,8 @@ static void release_links(struct cur_links *links)
 
 void cur_close(struct cur_run *run)
 {
-	struct mp_dir *const dirs[] = {&run->rank_dir, &run->framework, &run->prof, &run->exported, &run->analyze};
+	struct mp_dir *const dirs[] = {&run->rank_dir, &run->framework, &run->prof, &run->exported,
+				       &run->analyze};
 	size_t i;
 
 	mp_vec_release(&run->host.events);
@@ -146,6 +149,9 @@ void cur_close(struct cur_run *run)
 	for (i = 0; i < MP_COUNT(dirs); i++)
 		if (dirs[i]->fd >= 0)
 			mp_dir_close(dirs[i]);
-	*run = (struct cur_run){.rank_dir = no_dir, .framework = no_dir, .prof = no_dir, .exported = no_dir,
+	*run = (struct cur_run){.rank_dir = no_dir,
+				.framework = no_dir,
+				.prof = no_dir,
+				.exported = no_dir,
 				.analyze = no_dir};
 }

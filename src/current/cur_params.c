@@ -96,7 +96,8 @@ void cur_params_load(struct cur_run *run)
 	int64_t offset;
 
 	assume(run);
-	if (mp_ranked_file_find(&run->rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) != MINDPROF_OK ||
+	if (mp_ranked_file_find(&run->rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) !=
+		    MINDPROF_OK ||
 	    mp_file_open_at(&run->rank_dir, info.name, &file, NULL) != MINDPROF_OK)
 		return;
 	/* A damaged file is noted by the reader of facts (rd_info.c). */

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-#define WINDOW_BYTES (2u << 20) /* stays in a cache from splitting to decoding */
+#define WINDOW_BYTES (2u << 20)  /* stays in a cache from splitting to decoding */
 #define CHUNK_BYTES (256u << 10) /* smaller ones spend their time giving pages back */
 #define PREFETCH_BYTES 1024
 #define PROBE_RECORDS 16

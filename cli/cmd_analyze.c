@@ -5,26 +5,36 @@
 #include "commands.h"
 
 #include "base/mem.h"
+#include "base/num.h"
 
 #include "base/banned.h"
 
 struct analyze_options {
-	const char *out;
+	const char *out, *as_original, *step_list;
+	int64_t *steps; /* of step_list, owned */
+	size_t n_steps;
 	int flavour;
 	int overwrite, pretty, json;
 	uint64_t jobs;
 };
 
 /* In the order of enum mindprof_flavour. */
-static const char *const flavours[] = {"portable", "compatible", NULL};
+static const char *const flavours[] = {"auto", "portable", "compatible", NULL};
 
 static const struct cli_option options[] = {
 	{"out", 'o', CLI_TEXT, CLI_COMPLETE_DIR, "OUT", offsetof(struct analyze_options, out), NULL,
 	 "Write to OUT/<name of the recording>/ASCEND_PROFILER_OUTPUT/ and not beside the data."},
 	{"flavour", 0, CLI_CHOICE, 0, "FLAVOUR", offsetof(struct analyze_options, flavour), flavours,
-	 "Form of trace_view.json: portable (the default; opens in Perfetto and chrome://tracing) or "
-	 "compatible "
-	 "(the byte forms of MindSpore, for MindStudio Insight)."},
+	 "Form of trace_view.json: portable (opens in Perfetto and chrome://tracing), compatible (the byte "
+	 "forms of MindSpore, for MindStudio Insight) or auto (the default: compatible for what MindSpore or "
+	 "CANN recorded, else portable)."},
+	{"as-original", 0, CLI_TEXT, CLI_COMPLETE_NONE, "[=NAMES]",
+	 offsetof(struct analyze_options, as_original), NULL,
+	 "Compute what MindSpore's own analysis computes, its faults included, and write only what it would "
+	 "have written. With NAMES (a,b) only these corrections are turned off."},
+	{"step-list", 0, CLI_TEXT, CLI_COMPLETE_NONE, "FIRST[-LAST]",
+	 offsetof(struct analyze_options, step_list), NULL,
+	 "Only these steps in the files that MindSpore's analysis has, too."},
 	{"overwrite", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, overwrite), NULL,
 	 "Replace output files that MindProf did not make. Its own are always replaced."},
 	{"pretty", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, pretty), NULL,
@@ -78,6 +88,9 @@ static int analyse(struct mindprof_trace *trace, const struct analyze_options *t
 		.pretty = target->pretty,
 		.wrote = print_written,
 		.wrote_user = &written,
+		.as_original = target->as_original,
+		.step_list = target->steps,
+		.n_step_list = target->n_steps,
 	};
 	struct mindprof_error error = {0};
 	enum mindprof_status status;
@@ -148,6 +161,62 @@ static int analyse_run(void *user, const char *path, struct mp_json_out *json, s
 	return code;
 }
 
+#define MAX_STEPS 1000000
+
+/* "3" or "3-7" into the list of these steps; -1 to go on. */
+static int take_steps(struct analyze_options *target)
+{
+	const char *text = target->step_list, *dash = text ? strchr(text, '-') : NULL;
+	size_t first_len = dash ? (size_t)(dash - text) : text ? strlen(text) : 0;
+	uint64_t first, last, i;
+
+	if (!text)
+		return -1;
+	if (!mp_num_parse_u64(text, first_len, &first) ||
+	    !(dash ? mp_num_parse_u64(dash + 1, strlen(dash + 1), &last) : (last = first, true)))
+		return cli_usage_error(&cmd_analyze, "'%s' is no step or range of steps (--step-list 3-7)",
+				       text);
+	if (last < first || last - first >= MAX_STEPS || last > INT64_MAX)
+		return cli_usage_error(&cmd_analyze, "'%s' is no range of at most %d steps", text, MAX_STEPS);
+	target->steps = mp_malloc((last - first + 1) * sizeof(*target->steps));
+	if (!target->steps) {
+		cli_no_memory();
+		return CLI_FAILED;
+	}
+	for (i = first; i <= last; i++)
+		target->steps[target->n_steps++] = (int64_t)i;
+	return -1;
+}
+
+static bool knows_correction(const char *name, size_t len)
+{
+	struct mindprof_correction correction;
+	size_t i;
+
+	for (i = 0; mindprof_correction_at(i, &correction); i++)
+		if (strlen(correction.name) == len && !memcmp(correction.name, name, len))
+			return true;
+	return false;
+}
+
+/* A mistyped name is a wrong usage, found before anything is read; -1 to go on. */
+static int check_corrections(const char *names)
+{
+	const char *at = names;
+
+	while (at && *names) {
+		size_t len = strcspn(at, ",");
+
+		if (!knows_correction(at, len))
+			return cli_usage_error(&cmd_analyze,
+					       "no correction is called '%.*s' (--as-original); 'man "
+					       "mindprof-analyze' lists them",
+					       (int)len, at);
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return -1;
+}
+
 static int run(int argc, char **argv)
 {
 	struct analyze_options target = {0};
@@ -156,12 +225,17 @@ static int run(int argc, char **argv)
 	int code = cli_parse(&cmd_analyze, argc, argv, &target, &arguments);
 	size_t i;
 
+	if (code < 0)
+		code = check_corrections(target.as_original);
+	if (code < 0)
+		code = take_steps(&target);
 	if (code >= 0)
 		return code;
 	code = cli_for_runs(&arguments, target.json, analyse_run, &names);
 	for (i = 0; i < names.taken.len; i++)
 		mp_free(names.taken.at[i]);
 	mp_vec_release(&names.taken);
+	mp_free(target.steps);
 	return code;
 }
 

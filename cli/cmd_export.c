@@ -15,7 +15,7 @@ struct export_options {
 /* In the order of enum mindprof_export_format and enum mindprof_flavour. */
 enum { TO_NONE = -1, TO_CHROME, TO_CSV };
 static const char *const formats[] = {"chrome", "csv", NULL};
-static const char *const flavours[] = {"portable", "compatible", NULL};
+static const char *const flavours[] = {"auto", "portable", "compatible", NULL};
 
 static const struct cli_option options[] = {
 	{"to", 0, CLI_CHOICE, 0, "FORMAT", offsetof(struct export_options, to), formats,

@@ -84,7 +84,7 @@ static void print_option(const struct cli_option *option)
 	else
 		n = printf("      --%s", option->name);
 	if (option->value)
-		n += printf(" %s", option->value);
+		n += printf("%s%s", *option->value == '[' ? "" : " ", option->value);
 	if (n + 2 > OPTION_COLUMN) {
 		printf("\n%*s", OPTION_COLUMN, "");
 	} else {
@@ -185,7 +185,7 @@ static void print_man_option(const struct cli_option *option)
 	print_roff_str(option->name);
 	fputs("\\fR", stdout);
 	if (option->value) {
-		fputs(" \\fI", stdout);
+		fputs(*option->value == '[' ? "\\fI" : " \\fI", stdout);
 		print_roff_str(option->value);
 		fputs("\\fR", stdout);
 	}
@@ -292,7 +292,7 @@ static void print_command_completion(const struct cli_command *command)
 
 	printf("\t%s)\n\t\tcase $before in\n", command->name);
 	for (i = 0; i < command->n_options; i++) {
-		if (!command->options[i].value)
+		if (!command->options[i].value || *command->options[i].value == '[')
 			continue;
 		printf("\t\t--%s", command->options[i].name);
 		if (command->options[i].letter)

@@ -150,7 +150,7 @@ static int take(const struct cli_command *command, const struct cli_option *opti
 		*(int *)to = 1;
 		return -1;
 	case CLI_TEXT:
-		*(const char **)to = value;
+		*(const char **)to = value ? value : "";
 		return -1;
 	case CLI_CHOICE:
 		for (i = 0; option->choices[i]; i++)
@@ -188,7 +188,9 @@ static void make_tables(const struct cli_command *command, struct getopt_tables 
 	tables->shorts[at++] = 'h';
 	for (i = 0; i < command->n_options && i < MAX_OPTIONS; i++) {
 		const struct cli_option *option = &command->options[i];
-		int has_value = option->value ? required_argument : no_argument;
+		int has_value = !option->value          ? no_argument
+				: *option->value == '[' ? optional_argument
+							: required_argument;
 
 		tables->longs[i] = (struct option){option->name, has_value, NULL, KEY_BASE + (int)i};
 		if (!option->letter)

@@ -34,7 +34,7 @@ struct cli_option {
 	char letter;                 /* short form, 0 = none */
 	uint8_t type;                /* enum cli_type */
 	uint8_t complete;            /* enum cli_complete */
-	const char *value;           /* name of the value in help; NULL for a flag */
+	const char *value;           /* name of the value in help; NULL for a flag; "[=NAMES]" need not be given */
 	size_t offset;               /* of the target in the command's struct */
 	const char *const *choices;  /* CLI_CHOICE: NULL-terminated */
 	const char *text;            /* what it does; says the default */

@@ -136,8 +136,22 @@ MINDPROF_API int mindprof_trace_is_incomplete(struct mindprof_trace *trace);
 
 /* ----------------------------------------------------------------- writing */
 
-/* PORTABLE opens everywhere and keeps nanoseconds; COMPATIBLE has the byte forms of MindSpore's files. */
-enum mindprof_flavour { MINDPROF_FLAVOUR_PORTABLE, MINDPROF_FLAVOUR_COMPATIBLE };
+/*
+ * PORTABLE opens everywhere and keeps nanoseconds; COMPATIBLE has the byte forms of MindSpore's files. AUTO is what
+ * the recording's usual viewer reads: COMPATIBLE from mindprof_trace_analyse for what MindSpore or CANN recorded,
+ * else PORTABLE.
+ */
+enum mindprof_flavour { MINDPROF_FLAVOUR_AUTO, MINDPROF_FLAVOUR_PORTABLE, MINDPROF_FLAVOUR_COMPATIBLE };
+
+/* A place where MindSpore's own analysis computes a wrong value or loses something and this one does not. */
+struct mindprof_correction {
+	const char *name;     /* constant, like the other texts */
+	const char *original; /* what MindSpore does */
+	const char *ours;     /* what is right */
+	const char *where;    /* output and column */
+};
+/* All of them; 0 past the end. */
+MINDPROF_API int mindprof_correction_at(size_t index, struct mindprof_correction *out);
 
 struct mindprof_analyse_options {
 	size_t size;
@@ -149,8 +163,17 @@ struct mindprof_analyse_options {
 	/* Told of each file written; may be NULL. */
 	void (*wrote)(void *user, const char *path);
 	void *wrote_user;
+	/* NULL: every correction is on. "": all are off and only the files are written that MindSpore would have
+	   written. "NAME,NAME": these are off. */
+	const char *as_original;
+	/* Steps to restrict the output files to, consecutive (analysis-current.md section 3.2); NULL = all. */
+	const int64_t *step_list;
+	size_t n_step_list;
 };
-/* Writes trace_view.json and one CSV per table. */
+/*
+ * Writes trace_view.json, the files of MindSpore's own analysis as far as the recording carries them
+ * (docs/formats/ascend-output.md), and one CSV per table. E_ARGUMENT: unknown correction, steps with gaps.
+ */
 MINDPROF_API enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 							 const struct mindprof_analyse_options *options,
 							 struct mindprof_error *error);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Analyses a run into files: trace_view.json and one CSV per table in ASCEND_PROFILER_OUTPUT
- * (product.md section 5). Files that were there and are not ours are left alone.
+ * Analyses a run into files: trace_view.json, the other outputs of the current layout and one CSV per
+ * table in ASCEND_PROFILER_OUTPUT (product.md section 5). Files that were there and are not ours are
+ * left alone.
  */
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "api/api_trace.h"
 #include "base/mem.h"
@@ -13,9 +15,25 @@
 
 #define TRACE_FILE "trace_view.json"
 
+enum file_kind {
+	FILE_OUTPUT, /* of the current layout */
+	FILE_TRACE,  /* of the events in the store */
+	FILE_TABLE,
+};
+
+struct file {
+	char name[64];
+	enum file_kind kind;
+	size_t table;                    /* of a FILE_TABLE */
+	const struct cur_output *output; /* of a FILE_OUTPUT */
+};
+
 struct analyser {
 	struct mindprof_trace *trace;
 	const struct mindprof_analyse_options *options;
+	bool only_original, is_current;
+	struct api_current current;
+	MP_VEC(struct file) files;
 	struct mp_dir dir; /* output folder */
 	struct api_manifest manifest;
 };
@@ -93,23 +111,14 @@ static bool is_ours(const struct api_manifest *manifest, const struct mp_dir_ent
 	return written && (written->bytes == API_BYTES_ANY || written->bytes == entry->size);
 }
 
-/* A file name that this analysis writes. */
-static void table_file(size_t table, char *name, size_t size)
+static bool is_planned(const struct analyser *analyser, const char *name)
 {
-	snprintf(name, size, "%s.csv", api_table_shape(table)->name);
-}
-
-static bool is_planned(const char *name)
-{
-	char planned[64];
 	size_t i;
 
-	for (i = 0; i < api_n_tables(); i++) {
-		table_file(i, planned, sizeof(planned));
-		if (!strcmp(name, planned))
+	for (i = 0; i < analyser->files.len; i++)
+		if (!strcmp(name, analyser->files.at[i].name))
 			return true;
-	}
-	return !strcmp(name, TRACE_FILE) || !strcmp(name, API_MANIFEST);
+	return !strcmp(name, API_MANIFEST);
 }
 
 static mp_status check_existing(const struct analyser *analyser, mp_err *err)
@@ -122,7 +131,7 @@ static mp_status check_existing(const struct analyser *analyser, mp_err *err)
 		return MINDPROF_OK;
 	MP_TRY(mp_dir_list(&analyser->dir, &entries, &n, err));
 	for (i = 0; i < n && !status; i++)
-		if (is_planned(entries[i].name) && !is_ours(&analyser->manifest, &entries[i]))
+		if (is_planned(analyser, entries[i].name) && !is_ours(&analyser->manifest, &entries[i]))
 			status = refuse(analyser, entries[i].name, err);
 	mp_free(entries);
 	return status;
@@ -131,50 +140,104 @@ static mp_status check_existing(const struct analyser *analyser, mp_err *err)
 /* Before anything is written: a killed analysis leaves files that the next one knows as ours. */
 static mp_status claim(struct analyser *analyser, mp_err *err)
 {
-	char name[64];
 	size_t i;
 
-	if (!api_manifest_put(&analyser->manifest, TRACE_FILE, API_BYTES_ANY))
-		return mp_err_nomem(err, sizeof(struct api_written));
-	for (i = 0; i < api_n_tables(); i++) {
-		table_file(i, name, sizeof(name));
-		if (!api_manifest_put(&analyser->manifest, name, API_BYTES_ANY))
+	for (i = 0; i < analyser->files.len; i++)
+		if (!api_manifest_put(&analyser->manifest, analyser->files.at[i].name, API_BYTES_ANY))
 			return mp_err_nomem(err, sizeof(struct api_written));
-	}
 	return api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty, err);
 }
 
-/* table SIZE_MAX = the trace. */
-static mp_status write_content(struct analyser *analyser, size_t table, struct mp_out *out, mp_err *err)
-{
-	const struct mindprof_table *made;
+/* ---------------------------------------------------------------- what is written */
 
-	if (table == SIZE_MAX)
-		return api_write_trace(analyser->trace, analyser->options->flavour, out, err);
-	MP_TRY(mindprof_trace_table(analyser->trace, api_table_shape(table)->name, &made, err));
-	return mp_write_table_csv(&made->table, out, err);
+static mp_status add_file(struct analyser *analyser, struct file file, mp_err *err)
+{
+	return mp_vec_push(&analyser->files, file) ? MINDPROF_OK : mp_err_nomem(err, sizeof(file));
 }
 
-static mp_status write_file(struct analyser *analyser, size_t table, mp_err *err)
+static bool has_native(const struct mindprof_trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < trace->n_sources; i++)
+		if (trace->sources[i].reader == &mp_reader_native)
+			return true;
+	return false;
+}
+
+/* A native recording shows everything in one trace, which only the store's events can give. */
+static bool makes_trace(const struct analyser *analyser, const struct cur_output *output)
+{
+	return strcmp(output->name, TRACE_FILE) != 0 || !has_native(analyser->trace);
+}
+
+static mp_status plan_outputs(struct analyser *analyser, mp_err *err)
+{
+	size_t i;
+
+	for (i = 0; analyser->is_current && cur_outputs[i]; i++) {
+		struct file file = {.kind = FILE_OUTPUT, .output = cur_outputs[i]};
+
+		if (!makes_trace(analyser, file.output) || !file.output->wanted(&analyser->current.run))
+			continue;
+		api_current_name(&analyser->current, file.output, file.name, sizeof(file.name));
+		MP_TRY(add_file(analyser, file, err));
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status plan_files(struct analyser *analyser, mp_err *err)
+{
+	size_t i;
+
+	MP_TRY(plan_outputs(analyser, err));
+	if (analyser->only_original)
+		return MINDPROF_OK;
+	if (!is_planned(analyser, TRACE_FILE))
+		MP_TRY(add_file(analyser, (struct file){.kind = FILE_TRACE, .name = TRACE_FILE}, err));
+	for (i = 0; i < api_n_tables(); i++) {
+		struct file file = {.kind = FILE_TABLE, .table = i};
+
+		snprintf(file.name, sizeof(file.name), "%s.csv", api_table_shape(i)->name);
+		MP_TRY(add_file(analyser, file, err));
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status write_content(struct analyser *analyser, const struct file *file, struct mp_out *out,
+			       mp_err *err)
+{
+	enum mindprof_flavour flavour = analyser->options->flavour;
+	const struct mindprof_table *made;
+
+	switch (file->kind) {
+	case FILE_TRACE:
+		return api_write_trace(analyser->trace, flavour, out, err);
+	case FILE_TABLE:
+		MP_TRY(mindprof_trace_table(analyser->trace, api_table_shape(file->table)->name, &made, err));
+		return mp_write_table_csv(&made->table, out, err);
+	case FILE_OUTPUT:
+		if (!strcmp(file->name, TRACE_FILE))
+			return api_current_trace(&analyser->current, file->output, &analyser->dir,
+						 flavour == MINDPROF_FLAVOUR_PORTABLE, out, err);
+		return file->output->write(&analyser->current.run, out, err);
+	}
+	return MINDPROF_OK;
+}
+
+/* Nothing to say: what an earlier analysis of ours left under that name goes. */
+static void drop_file(struct analyser *analyser, const struct file *file, struct mp_out *out)
+{
+	mp_out_abort(out);
+	unlinkat(analyser->dir.fd, file->name, 0);
+	api_manifest_remove(&analyser->manifest, file->name);
+}
+
+static mp_status tell(const struct analyser *analyser, const char *name, mp_err *err)
 {
 	const struct mindprof_analyse_options *options = analyser->options;
-	char name[64] = TRACE_FILE;
-	struct mp_out out;
-	mp_status status;
-	uint64_t bytes;
 	char *path;
 
-	if (table != SIZE_MAX)
-		table_file(table, name, sizeof(name));
-	MP_TRY(mp_out_open_at(&analyser->dir, name, true, &out, err));
-	status = write_content(analyser, table, &out, err);
-	if (status) {
-		mp_out_abort(&out);
-		return mp_err_wrap(err, status, NULL, "cannot write '%s'", name);
-	}
-	bytes = out.written + out.len;
-	MP_TRY(mp_out_commit(&out, err));
-	api_manifest_put(&analyser->manifest, name, bytes); /* present already: cannot fail */
 	if (!options->wrote)
 		return MINDPROF_OK;
 	path = mp_path_join(analyser->dir.path, name);
@@ -185,25 +248,151 @@ static mp_status write_file(struct analyser *analyser, size_t table, mp_err *err
 	return MINDPROF_OK;
 }
 
-/* Everything is tried; the first failure is told. */
-static mp_status write_all(struct analyser *analyser, mp_err *err)
+static mp_status write_file(struct analyser *analyser, const struct file *file, mp_err *err)
 {
-	mp_status first, status;
+	struct mp_out out;
+	mp_status status;
+	uint64_t bytes;
+
+	MP_TRY(mp_out_open_at(&analyser->dir, file->name, true, &out, err));
+	status = write_content(analyser, file, &out, err);
+	if (status) {
+		mp_out_abort(&out);
+		return mp_err_wrap(err, status, NULL, "cannot write '%s'", file->name);
+	}
+	bytes = out.written + out.len;
+	if (!bytes && file->kind == FILE_OUTPUT) {
+		drop_file(analyser, file, &out);
+		return MINDPROF_OK;
+	}
+	MP_TRY(mp_out_commit(&out, err));
+	api_manifest_put(&analyser->manifest, file->name, bytes); /* present already: cannot fail */
+	return tell(analyser, file->name, err);
+}
+
+/* Everything is tried; the first failure is told. */
+static mp_status write_files(struct analyser *analyser, enum file_kind from, enum file_kind to, mp_err *err)
+{
+	mp_status first = MINDPROF_OK, status;
 	mp_err failure = {0};
 	size_t i;
 
-	first = write_file(analyser, SIZE_MAX, err);
-	for (i = 0; i < api_n_tables(); i++) {
-		status = write_file(analyser, i, &failure);
+	for (i = 0; i < analyser->files.len; i++) {
+		const struct file *file = &analyser->files.at[i];
+
+		if (file->kind < from || file->kind > to)
+			continue;
+		status = write_file(analyser, file, &failure);
 		if (status && !first) {
 			first = status;
 			if (err)
 				*err = failure;
 		}
 	}
-	status = api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty,
-				    first ? NULL : err);
-	return first ? first : status;
+	return first;
+}
+
+/* What the outputs found goes into the notes before their table is written. */
+static mp_status take_notes(struct analyser *analyser, mp_err *err)
+{
+	struct mindprof_trace *trace = analyser->trace;
+
+	if (!analyser->is_current)
+		return MINDPROF_OK;
+	if (!trace->described)
+		return api_make_descriptions(trace, analyser->current.store, err);
+	return api_add_notes(trace, analyser->current.store, err);
+}
+
+static mp_status write_all(struct analyser *analyser, mp_err *err)
+{
+	mp_status status = write_files(analyser, FILE_OUTPUT, FILE_OUTPUT, err), later;
+
+	/* The tables need all events: with them in memory the trace is not read again. */
+	if (!status && !analyser->only_original)
+		status = api_load(analyser->trace, err);
+	if (!status)
+		status = take_notes(analyser, err);
+	if (!status)
+		status = write_files(analyser, FILE_TRACE, FILE_TABLE, err);
+	later = api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty,
+				   status ? NULL : err);
+	return status ? status : later;
+}
+
+/* ---------------------------------------------------------------- options */
+
+/* Turns off what is named in "a,b"; "" = everything. */
+static mp_status take_corrections(const char *names, uint64_t *corrections, mp_err *err)
+{
+	const char *at = names;
+
+	if (!names || !*names) {
+		*corrections = names ? 0 : CUR_FIX_ALL;
+		return MINDPROF_OK;
+	}
+	*corrections = CUR_FIX_ALL;
+	while (at) {
+		size_t len = strcspn(at, ","), i = 0;
+
+		while (i < CUR_CORRECTIONS && (strlen(cur_correction_texts[i].name) != len ||
+					       memcmp(cur_correction_texts[i].name, at, len) != 0))
+			i++;
+		if (i == CUR_CORRECTIONS)
+			return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1,
+					  "no correction is called '%.*s'", (int)MP_MIN(len, 100), at);
+		*corrections &= ~(UINT64_C(1) << i);
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status check_steps(const struct mindprof_analyse_options *options, mp_err *err)
+{
+	size_t i;
+
+	for (i = 1; i < options->n_step_list; i++)
+		if (options->step_list[i] - 1 != options->step_list[i - 1])
+			return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1,
+					  "steps must follow each other, but %lld comes after %lld",
+					  (long long)options->step_list[i],
+					  (long long)options->step_list[i - 1]);
+	return MINDPROF_OK;
+}
+
+int mindprof_correction_at(size_t index, struct mindprof_correction *out)
+{
+	const struct cur_correction_text *text;
+
+	if (index >= CUR_CORRECTIONS)
+		return 0;
+	text = &cur_correction_texts[index];
+	*out = (struct mindprof_correction){text->name, text->original, text->ours, text->where};
+	return 1;
+}
+
+static mp_status prepare(struct analyser *analyser, mp_err *err)
+{
+	struct cur_options options = {.step_list = analyser->options->step_list,
+				      .n_step_list = analyser->options->n_step_list};
+
+	MP_TRY(take_corrections(analyser->options->as_original, &options.corrections, err));
+	MP_TRY(check_steps(analyser->options, err));
+	analyser->only_original = analyser->options->as_original && !*analyser->options->as_original;
+	analyser->is_current = api_is_current(analyser->trace);
+	if (analyser->is_current)
+		MP_TRY(api_current_open(analyser->trace, &options, &analyser->current, err));
+	MP_TRY(plan_files(analyser, err));
+	return open_output(analyser, err);
+}
+
+static void release(struct analyser *analyser)
+{
+	api_current_close(&analyser->current);
+	mp_vec_release(&analyser->files);
+	api_manifest_release(&analyser->manifest);
+	if (analyser->dir.path)
+		mp_dir_close(&analyser->dir);
 }
 
 enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
@@ -216,18 +405,15 @@ enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 
 	if (status)
 		return status;
-	MP_TRY(open_output(&analyser, error));
-	status = api_manifest_read(&analyser.dir, &analyser.manifest, error);
+	status = prepare(&analyser, error);
+	if (!status)
+		status = api_manifest_read(&analyser.dir, &analyser.manifest, error);
 	if (!status)
 		status = check_existing(&analyser, error);
 	if (!status)
 		status = claim(&analyser, error);
-	/* The tables need all events: with them in memory the trace is not read again. */
-	if (!status)
-		status = api_load(trace, error);
 	if (!status)
 		status = write_all(&analyser, error);
-	api_manifest_release(&analyser.manifest);
-	mp_dir_close(&analyser.dir);
+	release(&analyser);
 	return status;
 }

@@ -19,9 +19,8 @@ static const struct mp_column source_columns[] = {
 	{"content", "Content", MP_TYPE_TEXT, MP_UNIT_NONE, "What it is."},
 	{"reader", "Reader", MP_TYPE_TEXT, MP_UNIT_NONE, "Name of the reader that takes it."},
 	{"state", "State", MP_TYPE_TEXT, MP_UNIT_NONE,
-	 "read, failed, not read (known, but this version does not read it), ignored (holds no measurements) "
-	 "or "
-	 "unknown."},
+	 "read, analysed (becomes output files), failed, not read (known, but this version does not read it), "
+	 "ignored (holds no measurements) or unknown."},
 	{"bytes", "Size", MP_TYPE_INT, MP_UNIT_BYTES, "Bytes on disk."},
 	{"events", "Events", MP_TYPE_INT, MP_UNIT_COUNT, "Events that the reader gave, for its first path."},
 };
@@ -150,6 +149,8 @@ static const char *state_of(const struct api_content *content, const struct api_
 		return source->failed ? "failed" : "read";
 	if (!content)
 		return "unknown";
+	if (content->reader && !strcmp(content->reader, API_BY_OUTPUTS))
+		return "analysed";
 	return content->unread > MP_INFO || content->reader ? "not read" : "ignored";
 }
 
@@ -239,24 +240,49 @@ static void note_contents(struct mindprof_trace *trace, struct mp_store *store)
 	if (trace->file)
 		return;
 	walk_contents(trace, note_entry, store);
-	if (!trace->n_sources)
+	if (!trace->n_sources && !api_is_current(trace))
 		mp_store_note(store, MP_PROBLEM, "nothing-to-read", NULL, -1,
 			      "nothing in '%s' can be read by this version", trace->path);
+}
+
+static bool is_value(const struct mp_value *value, struct mp_str text)
+{
+	if (value->missing)
+		return !text.len;
+	return value->s.len == text.len && !memcmp(value->s.text, text.text, text.len);
+}
+
+/* Readers and outputs of one file may meet the same fault. */
+static bool has_note(const struct mp_table *table, struct mp_str code, struct mp_str path)
+{
+	size_t i;
+
+	for (i = 0; i < table->n_rows; i++) {
+		const struct mp_value *row = mp_table_row(table, i);
+
+		if (is_value(&row[NOTE_CODE], code) && is_value(&row[NOTE_PATH], path))
+			return true;
+	}
+	return false;
 }
 
 static bool fill_notes(struct mindprof_trace *trace, const struct mp_store *store)
 {
 	static const char *const severities[] = {"info", "warning", "problem"};
 	struct mp_table *table = own_table(trace, &api_notes_shape);
+	bool first = !table->n_rows;
 	size_t i;
 
 	table->empty_reason = "nothing is missing, lost or odd";
 	for (i = 0; i < mp_store_n_notes(store); i++) {
 		struct mp_note note = mp_store_get_note(store, i);
-		struct mp_value *row = mp_table_add_row(table);
 		struct mp_str code = mp_store_text(store, note.code), text = mp_store_text(store, note.text);
 		struct mp_str path = mp_store_text(store, note.path);
+		struct mp_value *row;
 
+		if (!first && has_note(table, code, path))
+			continue;
+		row = mp_table_add_row(table);
 		if (!row || !put_str(table, &row[NOTE_SEVERITY], severities[note.severity]) ||
 		    !mp_value_text(table, &row[NOTE_CODE], code.text, code.len) ||
 		    !mp_value_text(table, &row[NOTE_TEXT], text.text, text.len))
@@ -268,6 +294,11 @@ static bool fill_notes(struct mindprof_trace *trace, const struct mp_store *stor
 		mp_value_int(&row[NOTE_COUNT], (int64_t)note.count);
 	}
 	return true;
+}
+
+mp_status api_add_notes(struct mindprof_trace *trace, const struct mp_store *store, mp_err *err)
+{
+	return fill_notes(trace, store) ? MINDPROF_OK : mp_err_nomem(err, sizeof(struct mp_value));
 }
 
 int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindprof_note *out)

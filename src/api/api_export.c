@@ -89,11 +89,11 @@ static mp_status stream_trace(struct mindprof_trace *trace, struct mp_out *out, 
 mp_status api_write_trace(struct mindprof_trace *trace, enum mindprof_flavour flavour, struct mp_out *out,
 			  mp_err *err)
 {
-	if (flavour == MINDPROF_FLAVOUR_PORTABLE && !trace->store)
+	if (flavour != MINDPROF_FLAVOUR_COMPATIBLE && !trace->store)
 		return stream_trace(trace, out, err);
 	MP_TRY(api_load(trace, err));
-	return mp_trace_write_store(flavour == MINDPROF_FLAVOUR_PORTABLE ? MP_FLAVOUR_PORTABLE
-									 : MP_FLAVOUR_COMPATIBLE,
+	return mp_trace_write_store(flavour == MINDPROF_FLAVOUR_COMPATIBLE ? MP_FLAVOUR_COMPATIBLE
+									   : MP_FLAVOUR_PORTABLE,
 				    trace->store, out, err);
 }
 

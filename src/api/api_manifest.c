@@ -47,6 +47,14 @@ bool api_manifest_put(struct api_manifest *manifest, const char *name, uint64_t 
 	return true;
 }
 
+void api_manifest_remove(struct api_manifest *manifest, const char *name)
+{
+	struct api_written *at = (struct api_written *)api_manifest_lookup(manifest, name);
+
+	if (at)
+		*at = manifest->files[--manifest->n];
+}
+
 void api_manifest_release(struct api_manifest *manifest)
 {
 	mp_free(manifest->files);

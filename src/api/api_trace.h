@@ -12,6 +12,7 @@
 
 #include "analyses/analyses.h"
 #include "base/file.h"
+#include "current/cur.h"
 #include "readers/readers.h"
 #include "writers/writers.h"
 
@@ -43,6 +44,22 @@ struct mindprof_trace {
 	bool described; /* the tables "sources", "facts" and "notes" are made */
 };
 
+/* --- api_current.c: the output files of the current layout */
+struct api_current {
+	struct mp_store *store; /* owned; notes and strings */
+	struct cur_run run;
+};
+/* Whether the run is a directory that MindSpore or CANN filled. */
+bool api_is_current(const struct mindprof_trace *trace);
+mp_status api_current_open(struct mindprof_trace *trace, const struct cur_options *options, struct api_current *out,
+			   mp_err *err);
+void api_current_close(struct api_current *current);
+/* The file name of an output; the rank stands for %s. */
+void api_current_name(const struct api_current *current, const struct cur_output *output, char *name, size_t size);
+/* trace_view.json: the original's form, or converted to the portable one by way of a file in dir. */
+mp_status api_current_trace(struct api_current *current, const struct cur_output *output, const struct mp_dir *dir,
+			    bool portable, struct mp_out *out, mp_err *err);
+
 /* --- api_find.c */
 /* A directory with what a recording leaves, or one that a reader takes as a whole. */
 bool api_is_run_dir(const struct mp_dir *dir);
@@ -71,12 +88,15 @@ mp_status api_describe(struct mindprof_trace *trace, mp_err *err);
 extern const struct mp_table_shape api_sources_shape, api_facts_shape, api_notes_shape;
 /* Notes in a store that was read once what the run holds that nothing reads; makes the tables the first time. */
 mp_status api_make_descriptions(struct mindprof_trace *trace, struct mp_store *store, mp_err *err);
+/* Adds the notes of a further store that are not there yet, after the descriptions are made. */
+mp_status api_add_notes(struct mindprof_trace *trace, const struct mp_store *store, mp_err *err);
 
 /* --- api_contents.c: what a run directory holds */
+#define API_BY_OUTPUTS "outputs" /* no reader of events, but outputs of the current layout take it */
 struct api_content {
 	const char *folder;  /* "" = the run itself */
 	const char *pattern; /* of a shell; a trailing '/' means directories only */
-	const char *reader;  /* name of the reader that takes it; NULL = none */
+	const char *reader;  /* name of the reader that takes it, or API_BY_OUTPUTS; NULL = none */
 	const char *title;
 	enum mp_severity unread; /* how bad it is that nothing reads it; MP_INFO = not worth a note */
 };
@@ -118,6 +138,7 @@ mp_status api_manifest_write(const struct mp_dir *dir, const struct api_manifest
 			     mp_err *err);
 const struct api_written *api_manifest_lookup(const struct api_manifest *manifest, const char *name);
 bool api_manifest_put(struct api_manifest *manifest, const char *name, uint64_t bytes);
+void api_manifest_remove(struct api_manifest *manifest, const char *name);
 void api_manifest_release(struct api_manifest *manifest);
 
 #endif

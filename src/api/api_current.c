@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The output files of the current layout of one run (src/current/), with a store of their own for
+ * strings and notes, and the conversion of their trace to the portable flavour.
+ */
+#include <unistd.h>
+
+#include "api/api_trace.h"
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+#define TRACE_DRAFT ".trace_view.draft.json"
+
+bool api_is_current(const struct mindprof_trace *trace)
+{
+	struct mp_dir_entry *entries = NULL;
+	bool found = false;
+	size_t n = 0, i;
+
+	if (trace->file || mp_dir_list(&trace->dir, &entries, &n, NULL) != MINDPROF_OK)
+		return false;
+	for (i = 0; i < n && !found; i++)
+		found = entries[i].is_dir &&
+			(!strcmp(entries[i].name, "FRAMEWORK") || !strncmp(entries[i].name, "PROF_", 5));
+	mp_free(entries);
+	return found;
+}
+
+mp_status api_current_open(struct mindprof_trace *trace, const struct cur_options *options,
+			   struct api_current *out, mp_err *err)
+{
+	struct mp_store_options store_options = {.max_bytes = trace->memory_bytes};
+	mp_status status;
+
+	*out = (struct api_current){0};
+	MP_TRY(mp_store_new(&store_options, &out->store, err));
+	status = cur_open(&trace->ctx, &trace->dir, options, out->store, &out->run, err);
+	if (status) {
+		mp_store_free(out->store);
+		out->store = NULL;
+	}
+	return status;
+}
+
+void api_current_close(struct api_current *current)
+{
+	if (!current->store)
+		return;
+	cur_close(&current->run);
+	mp_store_free(current->store);
+	current->store = NULL;
+}
+
+void api_current_name(const struct api_current *current, const struct cur_output *output, char *name,
+		      size_t size)
+{
+	const char *mark = strstr(output->name, "%s");
+	const char *rank = *current->run.params.rank_id ? current->run.params.rank_id : "0";
+
+	if (mark)
+		snprintf(name, size, "%.*s%s%s", (int)(mark - output->name), output->name, rank, mark + 2);
+	else
+		snprintf(name, size, "%s", output->name);
+}
+
+/* The portable form of a Chrome trace in dir. */
+static mp_status convert(struct api_current *current, const struct mp_dir *dir, const char *name,
+			 struct mp_out *out, mp_err *err)
+{
+	struct mp_source source = {.dir = dir, .name = name};
+	struct mp_store_options options = {0};
+	struct mp_store *events;
+	mp_status status;
+
+	MP_TRY(mp_store_new(&options, &events, err));
+	status = mp_reader_chrome_json.read((struct mp_ctx *)current->run.ctx, &source, events, err);
+	if (!status)
+		status = mp_store_sort(events, current->run.ctx->pool, err);
+	if (!status)
+		status = mp_trace_write_store(MP_FLAVOUR_PORTABLE, events, out, err);
+	mp_store_free(events);
+	return status;
+}
+
+mp_status api_current_trace(struct api_current *current, const struct cur_output *output,
+			    const struct mp_dir *dir, bool portable, struct mp_out *out, mp_err *err)
+{
+	struct mp_out draft;
+	mp_status status;
+	bool empty;
+
+	if (!portable)
+		return output->write(&current->run, out, err);
+	MP_TRY(mp_out_open_at(dir, TRACE_DRAFT, true, &draft, err));
+	status = output->write(&current->run, &draft, err);
+	empty = !draft.written && !draft.len;
+	if (status || empty) {
+		mp_out_abort(&draft);
+		return status;
+	}
+	MP_TRY(mp_out_commit(&draft, err));
+	status = convert(current, dir, TRACE_DRAFT, out, err);
+	unlinkat(dir->fd, TRACE_DRAFT, 0);
+	return status;
+}

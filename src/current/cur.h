@@ -44,11 +44,12 @@ enum cur_host_flags {
 	CUR_HOST_LAUNCH = 1 << 2, /* the name holds KernelLaunch or LaunchTask */
 	CUR_HOST_MSTX = 1 << 3,   /* the name holds Mstx */
 	CUR_HOST_STEP = 1 << 4,   /* the name holds ProfilerStep# */
+	CUR_HOST_INSTANT = 1 << 5, /* drawn as an instant */
 };
 
 /* One record of op_range, in file order; records with start 0 are left out. */
 struct cur_host_event {
-	int64_t ts_ns, dur_ns; /* dur 0 = an instant; negative only as the original draws it (CUR_FIX_NEGATIVE) */
+	int64_t ts_ns, dur_ns; /* negative only as the original draws it (CUR_FIX_NEGATIVE) */
 	uint64_t flow_id;      /* UINT64_MAX = none */
 	int64_t tid;
 	uint32_t name;         /* string id: display name */
@@ -78,7 +79,9 @@ struct cur_step {
 };
 
 struct cur_steps {
-	MP_VEC(struct cur_step) at; /* by begin; one per id */
+	MP_VEC(struct cur_step) at; /* by begin, one per id; an id that came twice stands at its first place */
+	int64_t longest_ns;
+	bool sorted;                /* false when an id came twice and its place is out of order */
 };
 
 /* ---- device side: PROF_x/mindstudio_profiler_output/msprof_*.json (cur_device.c) ---- */

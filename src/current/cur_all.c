@@ -5,5 +5,6 @@
 #include "base/banned.h"
 
 const struct cur_output *const cur_outputs[] = {
+	&cur_trace_view,
 	NULL,
 };

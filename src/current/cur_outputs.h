@@ -5,4 +5,6 @@
 
 #include "current/cur.h"
 
+extern const struct cur_output cur_trace_view;
+
 #endif

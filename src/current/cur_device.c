@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device side of a run. Input: PROF_x/mindstudio_profiler_output/msprof_*.json, in pieces on the pool.
+ * Output: run->device, columns in file order (analysis-current.md sections 5.1, 7.1, 7.4).
+ */
+#include <string.h>
+
+#include "base/hash.h"
+#include "current/cur_msprof.h"
+
+#include "base/banned.h"
+
+#define PIECE_BYTES (4u << 20)
+/* Where an event begins: inside of a JSON string a quote never follows a brace and is followed by a letter.
+ */
+#define EVENT_BEGIN "}, {\"name\": \""
+#define FLOW_BEGIN UINT64_C(0x9e3779b97f4a7c15)
+
+/* A name of a process or thread. */
+struct label {
+	int64_t pid, tid;
+	uint32_t name;
+	bool is_thread;
+};
+
+/* What one piece of a file gave. */
+struct piece {
+	const uint8_t *begin, *end; /* events between; `end` is where the scan ended when it ended early */
+	const uint8_t *last;        /* behind the last whole event */
+	const uint8_t *fault;       /* where it is no valid JSON; NULL = fine */
+	MP_VEC(struct cur_device_track) tracks;
+	MP_VEC(struct cur_device_event) events;
+	MP_VEC(struct cur_device_flow) flows;
+	MP_VEC(struct label) labels;
+	struct mp_map64 track_index;
+	bool closed; /* the array ended here */
+};
+
+struct worker {
+	struct cur_msprof_scanner scanner;
+	struct mp_strcache *names; /* owned */
+};
+
+struct device_read {
+	struct cur_run *run;
+	const struct cur_device_file *file;
+	size_t file_index;
+	MP_VEC(struct piece) pieces;
+	struct worker *workers; /* owned */
+	unsigned n_workers;
+};
+
+/* ---- one piece ---- */
+
+static uint64_t track_key(int64_t pid, int64_t tid)
+{
+	return mp_hash_u64((uint64_t)pid) ^ ((uint64_t)tid * FLOW_BEGIN);
+}
+
+/* UINT32_MAX when memory is out. */
+static uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
+{
+	uint64_t key = track_key(pid, tid);
+	struct cur_device_track track = {.pid = pid, .tid = tid};
+	uint64_t *found;
+
+	while ((found = mp_map64_lookup(&piece->track_index, key)) != NULL) {
+		const struct cur_device_track *at = &piece->tracks.at[*found];
+
+		if (at->pid == pid && at->tid == tid)
+			return (uint32_t)*found;
+		key++;
+	}
+	if (!mp_map64_put(&piece->track_index, key, piece->tracks.len) || !mp_vec_push(&piece->tracks, track))
+		return UINT32_MAX;
+	return (uint32_t)piece->tracks.len - 1;
+}
+
+static bool take_label(struct worker *worker, struct piece *piece, const struct cur_msprof_event *event)
+{
+	bool is_thread = event->name.len == 11 && !memcmp(event->name.text, "thread_name", 11);
+	struct label label = {.pid = event->pid, .tid = event->tid, .is_thread = is_thread};
+
+	if (!is_thread && (event->name.len != 12 || memcmp(event->name.text, "process_name", 12) != 0))
+		return true;
+	label.name = mp_strcache_add(worker->names, event->args_name.text, event->args_name.len);
+	return label.name != MP_STR_NONE && mp_vec_push(&piece->labels, label);
+}
+
+static bool take_range(const struct device_read *read, struct worker *worker, struct piece *piece,
+		       const struct cur_msprof_event *event)
+{
+	struct cur_device_event out = {
+		.ts_ns = event->ts_ns,
+		.dur_ns = event->dur_ns,
+		.track = track_of(piece, event->pid, event->tid),
+		.parent = CUR_NO_PARENT,
+		.file = (uint16_t)read->file_index,
+		.args_empty = event->args_empty,
+	};
+
+	if (event->args)
+		out.args_end = (uint64_t)(event->args_close - read->file->input.data);
+	out.name = mp_strcache_add(worker->names, event->name.text, event->name.len);
+	return out.track != UINT32_MAX && out.name != MP_STR_NONE && mp_vec_push(&piece->events, out);
+}
+
+static bool take_flow(struct piece *piece, const struct cur_msprof_event *event)
+{
+	struct cur_device_flow flow = {
+		.id = mp_hash_bytes(event->id.text, event->id.len, 0),
+		.ts_ns = event->ts_ns,
+		.track = track_of(piece, event->pid, event->tid),
+		.is_end = event->phase == 'f',
+	};
+
+	return flow.track != UINT32_MAX && mp_vec_push(&piece->flows, flow);
+}
+
+static bool take_event(const struct device_read *read, struct worker *worker, struct piece *piece,
+		       const struct cur_msprof_event *event)
+{
+	if (event->phase == 'M')
+		return !event->has_pid || take_label(worker, piece, event);
+	if (!event->has_pid || !event->has_ts)
+		return true;
+	if (event->phase == 'X')
+		return take_range(read, worker, piece, event);
+	/* The original never finds the target of a flow again whose time is a number. */
+	if (event->host_to_device && (event->phase == 's' || event->phase == 'f') &&
+	    (!event->numeric_ts || cur_corrects(read->run, CUR_FIX_NUMERIC_TS)))
+		return take_flow(piece, event);
+	return true;
+}
+
+static const uint8_t *skip_blank(const uint8_t *at, const uint8_t *end)
+{
+	while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+		at++;
+	return at;
+}
+
+/* Events from piece->begin until one ends at or behind the end of the piece. */
+static mp_status scan_piece(void *user, size_t index, unsigned worker_index, mp_err *err)
+{
+	struct device_read *read = user;
+	struct worker *worker = &read->workers[worker_index];
+	struct piece *piece = &read->pieces.at[index];
+	const uint8_t *end = read->file->input.data + read->file->input.size, *at = piece->begin;
+	struct cur_msprof_event event;
+
+	piece->last = at;
+	while (!piece->fault && !piece->closed && at < piece->end) {
+		const uint8_t *fault = NULL, *behind;
+
+		at = skip_blank(at, end);
+		behind = at < end && *at == '{' ? cur_msprof_scan(&worker->scanner, at, end, &event, &fault)
+						: NULL;
+		if (!behind) {
+			if (at < end && *at == '{' && !fault)
+				return mp_err_nomem(err, 0);
+			piece->fault = fault ? fault : at;
+			break;
+		}
+		if (!take_event(read, worker, piece, &event))
+			return mp_err_nomem(err, piece->events.cap * sizeof(*piece->events.at));
+		piece->last = behind;
+		at = skip_blank(behind, end);
+		if (at < end && *at == ',')
+			at = skip_blank(at + 1, end);
+		else if (at < end && *at == ']')
+			piece->closed = true;
+		else
+			piece->fault = at;
+	}
+	piece->end = at;
+	if (read->file->input.packing == MP_PACKING_NONE && piece->last > piece->begin)
+		mp_file_forget(&read->file->input.file, (size_t)(piece->begin - read->file->input.data),
+			       (size_t)(piece->last - piece->begin));
+	return MINDPROF_OK;
+}
+
+static void release_piece(struct piece *piece)
+{
+	mp_vec_release(&piece->tracks);
+	mp_vec_release(&piece->events);
+	mp_vec_release(&piece->flows);
+	mp_vec_release(&piece->labels);
+	mp_map64_release(&piece->track_index);
+}
+
+/* ---- pieces into one ---- */
+
+static uint32_t merged_track(struct cur_device *device, struct mp_map64 *index,
+			     const struct cur_device_track *track)
+{
+	uint64_t key = track_key(track->pid, track->tid);
+	uint64_t *found;
+
+	while ((found = mp_map64_lookup(index, key)) != NULL) {
+		const struct cur_device_track *at = &device->tracks.at[*found];
+
+		if (at->pid == track->pid && at->tid == track->tid)
+			return (uint32_t)*found;
+		key++;
+	}
+	if (!mp_map64_put(index, key, device->tracks.len) || !mp_vec_push(&device->tracks, *track))
+		return UINT32_MAX;
+	return (uint32_t)device->tracks.len - 1;
+}
+
+struct merge {
+	struct cur_device *device;
+	struct mp_map64 tracks;     /* (pid, tid) -> index */
+	struct mp_map64 flows_seen; /* id and phase */
+	MP_VEC(struct label) labels;
+};
+
+static bool merge_flows(struct merge *merge, const struct piece *piece, const uint32_t *tracks)
+{
+	size_t i;
+
+	for (i = 0; i < piece->flows.len; i++) {
+		struct cur_device_flow flow = piece->flows.at[i];
+		uint64_t key = flow.is_end ? flow.id : mp_hash_u64(flow.id ^ FLOW_BEGIN);
+
+		if (mp_map64_lookup(&merge->flows_seen, key))
+			continue;
+		flow.track = tracks[flow.track];
+		if (!mp_map64_put(&merge->flows_seen, key, 0) || !mp_vec_push(&merge->device->flows, flow))
+			return false;
+	}
+	return true;
+}
+
+static bool merge_columns(struct merge *merge, struct piece *piece, const uint32_t *tracks)
+{
+	struct cur_device *device = merge->device;
+	size_t i;
+
+	if (!mp_vec_reserve(&device->events, piece->events.len) ||
+	    !mp_vec_reserve(&merge->labels, piece->labels.len))
+		return false;
+	for (i = 0; i < piece->events.len; i++) {
+		struct cur_device_event *to = &device->events.at[device->events.len++];
+
+		*to = piece->events.at[i];
+		to->track = tracks[to->track];
+	}
+	for (i = 0; i < piece->labels.len; i++)
+		merge->labels.at[merge->labels.len++] = piece->labels.at[i];
+	return merge_flows(merge, piece, tracks);
+}
+
+static bool merge_piece(struct merge *merge, struct piece *piece)
+{
+	uint32_t *tracks = mp_calloc(piece->tracks.len ? piece->tracks.len : 1, sizeof(*tracks));
+	bool good = tracks != NULL;
+	size_t i;
+
+	for (i = 0; good && i < piece->tracks.len; i++) {
+		tracks[i] = merged_track(merge->device, &merge->tracks, &piece->tracks.at[i]);
+		good = tracks[i] != UINT32_MAX;
+	}
+	good = good && merge_columns(merge, piece, tracks);
+	mp_free(tracks);
+	return good;
+}
+
+/* ---- layers ---- */
+
+static bool is_text(struct mp_str text, const char *word)
+{
+	return text.len == strlen(word) && !memcmp(text.text, word, text.len);
+}
+
+static enum cur_layer layer_of(const struct cur_run *run, struct mp_str name)
+{
+	if (is_text(name, "python") || is_text(name, "python3"))
+		return CUR_LAYER_PYTHON;
+	if (is_text(name, "CANN"))
+		return CUR_LAYER_CANN;
+	if (is_text(name, "Ascend Hardware"))
+		return CUR_LAYER_HARDWARE;
+	if (is_text(name, "HCCL") ||
+	    (is_text(name, "Communication") && cur_corrects(run, CUR_FIX_COMMUNICATION_LAYER)))
+		return CUR_LAYER_COMMUNICATION;
+	return is_text(name, "Overlap Analysis") ? CUR_LAYER_OVERLAP : CUR_LAYER_OTHER;
+}
+
+static enum cur_overlap overlap_of(struct mp_str name)
+{
+	static const char *const names[] = {"", "Computing", "Communication", "Communication(Not Overlapped)",
+					    "Free"};
+	unsigned i;
+
+	for (i = CUR_OVERLAP_COMPUTING; i <= CUR_OVERLAP_FREE; i++)
+		if (is_text(name, names[i]))
+			return (enum cur_overlap)i;
+	return CUR_OVERLAP_NONE;
+}
+
+/* Two pids of one name; the original gives up then. */
+static bool find_duplicates(struct cur_run *run, const struct merge *merge)
+{
+	struct mp_map64 by_name = {0};
+	bool good = true;
+	size_t i;
+
+	for (i = 0; good && i < merge->labels.len; i++) {
+		const struct label *label = &merge->labels.at[i];
+		const uint64_t *pid = mp_map64_lookup(&by_name, label->name);
+
+		if (label->is_thread || !mp_store_text(run->store, label->name).len)
+			continue;
+		if (pid && *pid != (uint64_t)label->pid && !run->device.duplicate_process) {
+			struct mp_str name = mp_store_text(run->store, label->name);
+
+			run->device.duplicate_process = true;
+			mp_store_note(run->store, MP_WARNING, "process-twice", run->exported.path, -1,
+				      "two processes are called '%.*s'", (int)MP_MIN(name.len, 100),
+				      name.text);
+		}
+		good = mp_map64_put(&by_name, label->name, (uint64_t)label->pid);
+	}
+	mp_map64_release(&by_name);
+	return good;
+}
+
+/* Labels may come before or after what they name; the last one wins. */
+static bool apply_labels(struct cur_run *run, const struct merge *merge)
+{
+	struct cur_device *device = &run->device;
+	struct mp_map64 processes = {0}, threads = {0};
+	bool good = true;
+	size_t i;
+
+	for (i = 0; good && i < merge->labels.len; i++) {
+		const struct label *at = &merge->labels.at[i];
+
+		good = at->is_thread ? mp_map64_put(&threads, track_key(at->pid, at->tid), at->name)
+				     : mp_map64_put(&processes, (uint64_t)at->pid, at->name);
+		if (!at->is_thread)
+			device->has_layer[layer_of(run, mp_store_text(run->store, at->name))] = true;
+	}
+	for (i = 0; good && i < device->tracks.len; i++) {
+		struct cur_device_track *track = &device->tracks.at[i];
+		const uint64_t *process = mp_map64_lookup(&processes, (uint64_t)track->pid);
+		const uint64_t *thread = mp_map64_lookup(&threads, track_key(track->pid, track->tid));
+
+		if (process) {
+			track->process_name = (uint32_t)*process;
+			track->layer = (uint8_t)layer_of(run, mp_store_text(run->store, track->process_name));
+		}
+		if (thread) {
+			track->thread_name = (uint32_t)*thread;
+			if (track->layer == CUR_LAYER_OVERLAP)
+				track->overlap =
+					(uint8_t)overlap_of(mp_store_text(run->store, track->thread_name));
+		}
+	}
+	mp_map64_release(&processes);
+	mp_map64_release(&threads);
+	return good && find_duplicates(run, merge);
+}
+
+/* ---- one file ---- */
+
+static bool split(struct device_read *read, const uint8_t *begin)
+{
+	const uint8_t *end = read->file->input.data + read->file->input.size, *at = begin;
+
+	while (at < end) {
+		struct piece piece = {.begin = at, .end = end};
+
+		if ((size_t)(end - at) > 2 * PIECE_BYTES) {
+			const uint8_t *from = at + PIECE_BYTES;
+			const uint8_t *next = memmem(from, MP_MIN((size_t)(end - from), (size_t)PIECE_BYTES),
+						     EVENT_BEGIN, sizeof(EVENT_BEGIN) - 1);
+
+			if (next)
+				piece.end = next + 3;
+		}
+		if (!mp_vec_push(&read->pieces, piece))
+			return false;
+		at = piece.end;
+	}
+	return true;
+}
+
+/* Every piece must end where the next begins, else a boundary was inside of an event: once more as one piece.
+ */
+static bool fits(const struct device_read *read)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < read->pieces.len; i++)
+		if (!read->pieces.at[i].fault && read->pieces.at[i].end != read->pieces.at[i + 1].begin)
+			return false;
+	return true;
+}
+
+static void release_pieces(struct device_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->pieces.len; i++)
+		release_piece(&read->pieces.at[i]);
+	mp_vec_release(&read->pieces);
+}
+
+static mp_status scan_file(struct device_read *read, const uint8_t *begin, mp_err *err)
+{
+	const uint8_t *end = read->file->input.data + read->file->input.size;
+	struct mp_pool *pool = read->run->ctx->pool;
+
+	if (!split(read, begin))
+		return mp_err_nomem(err, sizeof(struct piece));
+	MP_TRY(mp_pool_for(pool, read->pieces.len, scan_piece, read, err));
+	if (fits(read))
+		return MINDPROF_OK;
+	release_pieces(read);
+	if (!mp_vec_push(&read->pieces, (struct piece){.begin = begin, .end = end}))
+		return mp_err_nomem(err, sizeof(struct piece));
+	return scan_piece(read, 0, 0, err);
+}
+
+static void note_fault(struct cur_run *run, const struct cur_device_file *file, const uint8_t *at,
+		       bool dropped)
+{
+	mp_store_note(run->store, MP_PROBLEM, "bad-msprof", file->input.file.path, at - file->input.data,
+		      dropped ? "no valid JSON here, the file is not used"
+			      : "no valid JSON here, the events before are used");
+}
+
+/* Takes the pieces up to the first fault. */
+static mp_status take_pieces(struct device_read *read, struct cur_device_file *file, struct merge *merge,
+			     mp_err *err)
+{
+	const uint8_t *data = file->input.data, *fault = NULL, *last = NULL;
+	bool closed = false, keep;
+	size_t n = 0, i;
+
+	while (n < read->pieces.len && !fault && !closed) {
+		const struct piece *piece = &read->pieces.at[n++];
+
+		fault = piece->fault;
+		closed = piece->closed;
+		last = piece->last;
+	}
+	if (!fault && !closed)
+		fault = data + file->input.size;
+	if (!fault && file->input.damage)
+		fault = data + file->input.size;
+	keep = !fault || cur_corrects(read->run, CUR_FIX_LOST_OUTPUTS);
+	if (fault)
+		note_fault(read->run, file, fault, !keep);
+	if (!keep)
+		return MINDPROF_OK;
+	file->array_begin = (uint64_t)(read->pieces.at[0].begin - data);
+	file->array_end = (uint64_t)(last - data);
+	for (i = 0; i < n; i++)
+		if (!merge_piece(merge, &read->pieces.at[i]))
+			return mp_err_nomem(err, 0);
+	return MINDPROF_OK;
+}
+
+static mp_status read_file(struct device_read *read, struct cur_device_file *file, struct merge *merge,
+			   mp_err *err)
+{
+	const uint8_t *data = file->input.data, *end = data + file->input.size;
+	const uint8_t *at = skip_blank(data, end);
+	mp_status status;
+
+	read->file = file;
+	if (at == end || *at != '[') {
+		note_fault(read->run, file, at, true);
+		return MINDPROF_OK;
+	}
+	at = skip_blank(at + 1, end);
+	if (at < end && *at == ']') /* no events, not even a first one */
+		return MINDPROF_OK;
+	if (at == end) {
+		note_fault(read->run, file, at, true);
+		return MINDPROF_OK;
+	}
+	status = scan_file(read, at, err);
+	if (!status)
+		status = take_pieces(read, file, merge, err);
+	release_pieces(read);
+	return status;
+}
+
+/* ---- all files ---- */
+
+static mp_status open_files(struct cur_run *run, mp_err *err)
+{
+	static const char *const patterns[] = {"msprof_[0-9]*.json", "msprof_slice_*.json"};
+	size_t p, i;
+
+	for (p = 0; p < MP_COUNT(patterns); p++) {
+		struct cur_file_list list;
+		mp_status status = cur_files_find(&run->exported, patterns[p], &list, err);
+
+		for (i = 0; !status && i < list.names.len && run->device.files.len < UINT16_MAX; i++) {
+			struct cur_device_file file = {0};
+			mp_err failure = {0};
+			char text[256];
+
+			if (mp_input_open_at(&run->exported, list.names.at[i], run->ctx->max_unpacked,
+					     &file.input, &failure)) {
+				mp_store_note(run->store, MP_PROBLEM, "unreadable", run->exported.path, -1,
+					      "%s", mindprof_error_text(&failure, text, sizeof(text)));
+				continue;
+			}
+			if (!mp_vec_push(&run->device.files, file)) {
+				mp_input_close(&file.input);
+				status = mp_err_nomem(err, sizeof(file));
+			}
+		}
+		cur_files_release(&list);
+		if (status)
+			return status;
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status make_workers(struct device_read *read, mp_err *err)
+{
+	unsigned i;
+
+	read->n_workers = read->run->ctx->pool ? mp_pool_threads(read->run->ctx->pool) : 1;
+	read->workers = mp_calloc(read->n_workers, sizeof(*read->workers));
+	if (!read->workers)
+		return mp_err_nomem(err, read->n_workers * sizeof(*read->workers));
+	for (i = 0; i < read->n_workers; i++) {
+		cur_msprof_scanner_init(&read->workers[i].scanner);
+		read->workers[i].names = mp_calloc(1, sizeof(*read->workers[i].names));
+		if (!read->workers[i].names)
+			return mp_err_nomem(err, sizeof(*read->workers[i].names));
+		mp_strcache_init(read->workers[i].names, mp_store_strings(read->run->store));
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status read_files(struct cur_run *run, mp_err *err)
+{
+	struct device_read read = {.run = run};
+	struct merge merge = {.device = &run->device};
+	mp_status status = make_workers(&read, err);
+	size_t i;
+	unsigned w;
+
+	for (i = 0; !status && i < run->device.files.len; i++) {
+		read.file_index = i;
+		status = read_file(&read, &run->device.files.at[i], &merge, err);
+		run->device.present |= run->device.files.at[i].array_end > 0;
+	}
+	if (!status && !apply_labels(run, &merge))
+		status = mp_err_nomem(err, 0);
+	for (w = 0; w < read.n_workers && read.workers; w++) {
+		cur_msprof_scanner_release(&read.workers[w].scanner);
+		mp_free(read.workers[w].names);
+	}
+	mp_free(read.workers);
+	mp_map64_release(&merge.tracks);
+	mp_map64_release(&merge.flows_seen);
+	mp_vec_release(&merge.labels);
+	return status;
+}
+
+mp_status cur_load_device(struct cur_run *run, mp_err *err)
+{
+	if (run->loaded_device)
+		return MINDPROF_OK;
+	run->loaded_device = true;
+	if (!run->params.npu)
+		return MINDPROF_OK;
+	MP_TRY(open_files(run, err));
+	if (!run->device.files.len) {
+		mp_store_note(run->store, MP_PROBLEM, "no-msprof",
+			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
+			      "no msprof_*.json: no device events, links and step times");
+		return MINDPROF_OK;
+	}
+	return read_files(run, err);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host side of a run. Input: FRAMEWORK/mindspore.op_range. Output: run->host, one event per record in
+ * file order (analysis-current.md sections 5.2, 6, 7.3).
+ */
+#include <string.h>
+
+#include "current/cur_host.h"
+
+#include "base/banned.h"
+
+#define CACHE_SLOTS 4096u
+
+struct slot {
+	uint64_t hash;
+	uint32_t len; /* 0 = empty */
+	uint32_t flags;
+	struct op_range_name name;
+};
+
+struct host_walk {
+	struct cur_run *run;
+	struct mp_file file;
+	struct op_range_clock clock;
+	struct mp_fault faults[OP_RANGE_FAULTS];
+	struct slot *slots; /* owned */
+	struct mp_buf buf;
+	uint64_t first_step; /* smallest step of all records; with a step list only */
+};
+
+static bool contains(struct mp_str text, const char *word)
+{
+	return text.len && memmem(text.text, text.len, word, strlen(word)) != NULL;
+}
+
+static uint32_t flags_of(const struct mp_store *store, const struct op_range_name *name)
+{
+	struct mp_str text = mp_store_text(store, name->name);
+	uint32_t flags = 0;
+
+	if (name->is_stack)
+		flags |= CUR_HOST_STACK;
+	if (name->is_flow)
+		flags |= CUR_HOST_FLOW;
+	if (contains(text, "KernelLaunch") || contains(text, "LaunchTask"))
+		flags |= CUR_HOST_LAUNCH;
+	if (contains(text, "Mstx"))
+		flags |= CUR_HOST_MSTX;
+	if (contains(text, "ProfilerStep#"))
+		flags |= CUR_HOST_STEP;
+	return flags;
+}
+
+/* By what decides the name: everything from the module number on. NULL when memory is out. */
+static const struct slot *lookup_name(struct host_walk *walk, const uint8_t *body, uint32_t len)
+{
+	uint32_t from = offsetof(struct mp_fwk_op_range, module);
+	uint64_t hash = mp_hash_bytes(body + from, len - from, 0);
+	struct slot *slot = &walk->slots[hash % CACHE_SLOTS];
+
+	if (slot->hash == hash && slot->len == len)
+		return slot;
+	slot->len = 0;
+	if (!op_range_name_compose(walk->run->store, MP_FWK_27, body, len, &walk->buf, &slot->name))
+		return NULL;
+	slot->flags = flags_of(walk->run->store, &slot->name);
+	slot->hash = hash;
+	slot->len = len;
+	return slot;
+}
+
+/* Begin and duration; false when a time does not fit. */
+static bool place(const struct host_walk *walk, const struct mp_fwk_op_range *record,
+		  struct cur_host_event *event)
+{
+	int64_t end_ns;
+
+	if (!op_range_clock_ns(&walk->clock, record->start_tick, &event->ts_ns) ||
+	    !op_range_clock_ns(&walk->clock, record->end_tick, &end_ns) ||
+	    __builtin_sub_overflow(end_ns, event->ts_ns, &event->dur_ns))
+		return false;
+	if (record->start_tick == record->end_tick)
+		event->flags |= CUR_HOST_INSTANT;
+	if (record->end_tick >= record->start_tick || !cur_corrects(walk->run, CUR_FIX_NEGATIVE))
+		return true;
+	event->dur_ns = 0;
+	if (!(event->flags & CUR_HOST_FLOW))
+		event->flags |= CUR_HOST_INSTANT;
+	return true;
+}
+
+static bool add_record(struct host_walk *walk, const uint8_t *body, uint32_t len)
+{
+	int64_t offset = body - walk->file.data - MP_FWK_HEAD_BYTES;
+	struct cur_host_event event = {0};
+	struct mp_fwk_op_range record;
+	const struct slot *slot = lookup_name(walk, body, len);
+	unsigned i;
+
+	if (!slot)
+		return false;
+	for (i = 0; slot->name.faults && i < OP_RANGE_FAULTS; i++)
+		mp_fault_add(&walk->faults[i], offset, slot->name.faults >> i & 1);
+	memcpy(&record, body, sizeof(record));
+	event.flow_id = record.flow_id;
+	event.tid = (int64_t)record.thread_id;
+	event.name = slot->name.name;
+	event.flags = slot->flags;
+	if (!record.start_tick || !place(walk, &record, &event)) {
+		mp_fault_add(&walk->faults[record.start_tick ? OP_RANGE_TIME : OP_RANGE_NO_START], offset, 1);
+		return true;
+	}
+	if (record.end_tick < record.start_tick && !(event.flags & CUR_HOST_FLOW))
+		mp_fault_add(&walk->faults[OP_RANGE_REVERSED], offset, 1);
+	/* A mark that is an instant is drawn by the original and begins no flow. */
+	if (event.flags & CUR_HOST_FLOW && event.flags & CUR_HOST_INSTANT &&
+	    !cur_corrects(walk->run, CUR_FIX_INSTANT_FLOW))
+		event.flags &= ~(uint32_t)CUR_HOST_FLOW;
+	else if (event.flags & CUR_HOST_FLOW)
+		event.flags &= ~(uint32_t)CUR_HOST_INSTANT;
+	return mp_vec_push(&walk->run->host.events, event);
+}
+
+/* The fixed part of a cut record and the field that names it are whole. */
+static bool is_usable_cut(const uint8_t *body, uint32_t len)
+{
+	struct mp_fwk_op_range record;
+	uint32_t at = sizeof(record);
+
+	if (len < sizeof(record))
+		return false;
+	memcpy(&record, body, sizeof(record));
+	if (record.is_graph_data)
+		return false; /* its name needs the last fields */
+	while (len - at >= MP_FWK_HEAD_BYTES) {
+		uint16_t type = op_range_u16(body + at);
+		uint32_t field_len = op_range_u32(body + at + 2);
+
+		at += MP_FWK_HEAD_BYTES;
+		if (field_len > len - at)
+			return false;
+		if (type == (record.is_stack ? MP_FWK_NAME : MP_FWK_FULL_NAME))
+			return true;
+		at += field_len;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct host_walk *walk, const uint8_t *body)
+{
+	const struct cur_run *run = walk->run;
+	uint64_t step;
+
+	if (!run->step_list || !run->n_step_list)
+		return true;
+	step = op_range_u64(body + offsetof(struct mp_fwk_op_range, step));
+	step = step - walk->first_step + 1;
+	return step <= INT64_MAX && (int64_t)step >= run->step_list[0] &&
+	       (int64_t)step <= run->step_list[run->n_step_list - 1];
+}
+
+typedef bool (*record_fn)(struct host_walk *walk, const uint8_t *body, uint32_t len);
+
+/* Every whole record; the first pass only looks at steps and counts no fault. False when memory is out. */
+static bool walk_records(struct host_walk *walk, record_fn fn, bool first_pass)
+{
+	const uint8_t *data = walk->file.data;
+	uint64_t size = walk->file.size, at = 0;
+
+	while (at < size) {
+		uint64_t left = size - at;
+		uint32_t len = left >= MP_FWK_HEAD_BYTES ? op_range_u32(data + at + 2) : 0;
+		const uint8_t *body = data + at + MP_FWK_HEAD_BYTES;
+		bool cut = left < MP_FWK_HEAD_BYTES || len > left - MP_FWK_HEAD_BYTES;
+
+		if (cut && !first_pass)
+			mp_fault_add(&walk->faults[OP_RANGE_CUT], (int64_t)at, 1);
+		if (cut && (left < MP_FWK_HEAD_BYTES || !cur_corrects(walk->run, CUR_FIX_CUT_RECORD) ||
+			    !is_usable_cut(body, (uint32_t)(left - MP_FWK_HEAD_BYTES))))
+			return true;
+		if (cut)
+			len = (uint32_t)(left - MP_FWK_HEAD_BYTES);
+		if (len < sizeof(struct mp_fwk_op_range)) {
+			if (!first_pass)
+				mp_fault_add(&walk->faults[OP_RANGE_SHORT], (int64_t)at, 1);
+		} else if (!fn(walk, body, len)) {
+			return false;
+		}
+		at += MP_FWK_HEAD_BYTES + len;
+	}
+	return true;
+}
+
+static bool take_step(struct host_walk *walk, const uint8_t *body, uint32_t len MP_UNUSED)
+{
+	uint64_t step = op_range_u64(body + offsetof(struct mp_fwk_op_range, step));
+
+	walk->first_step = MP_MIN(walk->first_step, step);
+	return true;
+}
+
+static bool take_record(struct host_walk *walk, const uint8_t *body, uint32_t len)
+{
+	return !is_wanted(walk, body) || add_record(walk, body, len);
+}
+
+static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
+{
+	struct op_range_file in = {.file = walk->file, .form = MP_FWK_27, .store = walk->run->store};
+	op_range_launches launches = {0};
+	mp_status status = op_range_find_launches(&in, &launches) ? MINDPROF_OK : mp_err_nomem(err, 0);
+
+	if (!status)
+		status = op_range_clock_fit(&walk->clock, &walk->run->framework, walk->file.path, &launches,
+					    walk->run->store, fitted, err);
+	mp_vec_release(&launches);
+	return status;
+}
+
+mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock,
+			 mp_err *err)
+{
+	struct host_walk walk = {.run = run, .file = *file};
+	bool found = false;
+	mp_status status = MINDPROF_OK;
+
+	if (run->params.npu || cur_corrects(run, CUR_FIX_CLOCK))
+		found = op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, MP_FWK_27, run->store);
+	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
+		status = fit_clock(&walk, &found, err);
+	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
+		op_range_clock_assume(&walk.clock, file->path, run->store);
+	else if (!found)
+		walk.clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};
+	op_range_clock_ready(&walk.clock);
+	*clock = walk.clock;
+	return status;
+}
+
+static mp_status read_file(struct host_walk *walk, mp_err *err)
+{
+	struct cur_run *run = walk->run;
+	mp_status status = cur_host_clock(run, &walk->file, &walk->clock, err);
+
+	if (status)
+		return status;
+	walk->slots = mp_calloc(CACHE_SLOTS, sizeof(*walk->slots));
+	if (!walk->slots)
+		return mp_err_nomem(err, CACHE_SLOTS * sizeof(*walk->slots));
+	mp_buf_init(&walk->buf, SIZE_MAX / 8);
+	walk->first_step = UINT64_MAX;
+	if (run->step_list)
+		walk_records(walk, take_step, true);
+	if (!walk_records(walk, take_record, false))
+		status = mp_err_nomem(err, run->host.events.cap * sizeof(*run->host.events.at));
+	mp_faults_note(run->store, walk->file.path, walk->faults, op_range_fault_kinds, OP_RANGE_FAULTS);
+	run->host.present = run->host.events.len > 0;
+	mp_buf_release(&walk->buf);
+	mp_free(walk->slots);
+	return status;
+}
+
+/* The original's parser of host data does nothing without CPU activity, and ignores op_range on a CPU. */
+static bool is_asked_for(const struct cur_run *run)
+{
+	if (!run->params.cpu || run->framework.fd < 0)
+		return false;
+	return run->params.found || cur_corrects(run, CUR_FIX_ALL_TARGETS);
+}
+
+mp_status cur_load_host(struct cur_run *run, mp_err *err)
+{
+	struct host_walk walk = {.run = run};
+	mp_status status;
+
+	if (run->loaded_host)
+		return MINDPROF_OK;
+	run->loaded_host = true;
+	if (!is_asked_for(run))
+		return MINDPROF_OK;
+	status = mp_file_open_at(&run->framework, MP_FWK_OP_RANGE_FILE, &walk.file, NULL);
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	if (status) {
+		if (run->params.npu)
+			mp_store_note(
+				run->store, MP_PROBLEM, "no-op-range", run->framework.path, -1,
+				"'%s' is missing or cannot be read: no framework events, steps and links",
+				MP_FWK_OP_RANGE_FILE);
+		return MINDPROF_OK;
+	}
+	if (!walk.file.size)
+		mp_store_note(run->store, MP_PROBLEM, "empty-op-range", walk.file.path, -1,
+			      "file is empty: no framework events, steps and links");
+	else
+		status = read_file(&walk, err);
+	mp_file_close(&walk.file);
+	return status;
+}

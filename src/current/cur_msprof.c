@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scanner of one msprof event. Input: the text of a JSON object. Output: the fields that the analysis
+ * needs. Plain ASCII objects take a fast way that checks their grammar; whatever deviates is read by the
+ * general JSON reader (analysis-current.md sections 6, 7.2).
+ */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+#include <math.h>
+#include <string.h>
+
+#include "current/cur_msprof.h"
+
+#include "base/banned.h"
+
+#define MAX_DEPTH 32
+
+void cur_msprof_scanner_init(struct cur_msprof_scanner *scanner)
+{
+	mp_buf_init(&scanner->name, SIZE_MAX / 8);
+	mp_buf_init(&scanner->id, SIZE_MAX / 8);
+	mp_buf_init(&scanner->args_name, SIZE_MAX / 8);
+}
+
+void cur_msprof_scanner_release(struct cur_msprof_scanner *scanner)
+{
+	mp_buf_release(&scanner->name);
+	mp_buf_release(&scanner->id);
+	mp_buf_release(&scanner->args_name);
+}
+
+/* ---- the fast way: NULL = not plain, or not JSON ---- */
+
+static inline const uint8_t *skip_blank(const uint8_t *at, const uint8_t *end)
+{
+	while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+		at++;
+	return at;
+}
+
+/* The closing quote of a string of plain ASCII without escapes; `at` is behind the opening one. */
+static inline const uint8_t *string_end(const uint8_t *at, const uint8_t *end)
+{
+#ifdef __SSE2__
+	const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\'), blank = _mm_set1_epi8(' ');
+
+	for (; end - at >= 16; at += 16) {
+		__m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
+		/* Signed: bytes from 0x80 on are below the blank, too. */
+		__m128i special =
+			_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, escape)),
+				     _mm_cmplt_epi8(text, blank));
+		int mask = _mm_movemask_epi8(special);
+
+		if (mask) {
+			at += __builtin_ctz((unsigned)mask);
+			return *at == '"' ? at : NULL;
+		}
+	}
+#endif
+	for (; at < end; at++) {
+		if (*at == '"')
+			return at;
+		if (*at == '\\' || *at < ' ' || *at >= 0x80)
+			return NULL;
+	}
+	return NULL;
+}
+
+static inline bool is_digit(uint8_t c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end)
+{
+	const uint8_t *begin = at;
+
+	while (at < end && is_digit(*at))
+		at++;
+	return at == begin ? NULL : at;
+}
+
+static const uint8_t *number_end(const uint8_t *at, const uint8_t *end)
+{
+	if (at < end && *at == '-')
+		at++;
+	if (at < end && *at == '0')
+		at++;
+	else if (!(at = skip_digits(at, end)))
+		return NULL;
+	if (at < end && *at == '.' && !(at = skip_digits(at + 1, end)))
+		return NULL;
+	if (at < end && (*at == 'e' || *at == 'E')) {
+		at++;
+		if (at < end && (*at == '+' || *at == '-'))
+			at++;
+		at = skip_digits(at, end);
+	}
+	return at;
+}
+
+static const uint8_t *skip_word(const uint8_t *at, const uint8_t *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	return (size_t)(end - at) >= len && !memcmp(at, word, len) ? at + len : NULL;
+}
+
+static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, unsigned depth);
+
+/* The rest of an object or array behind its opening bracket. */
+static const uint8_t *skip_members(const uint8_t *at, const uint8_t *end, bool is_object, unsigned depth)
+{
+	uint8_t close = is_object ? '}' : ']';
+
+	at = skip_blank(at, end);
+	if (at < end && *at == close)
+		return at + 1;
+	while (depth < MAX_DEPTH && at < end) {
+		if (is_object) {
+			if (*at != '"' || !(at = string_end(at + 1, end)))
+				return NULL;
+			at = skip_blank(at + 1, end);
+			if (at == end || *at != ':')
+				return NULL;
+			at = skip_blank(at + 1, end);
+		}
+		if (at == end || !(at = skip_value(at, end, depth + 1)))
+			return NULL;
+		at = skip_blank(at, end);
+		if (at == end)
+			return NULL;
+		if (*at == close)
+			return at + 1;
+		if (*at != ',')
+			return NULL;
+		at = skip_blank(at + 1, end);
+	}
+	return NULL;
+}
+
+static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, unsigned depth)
+{
+	switch (*at) {
+	case '"':
+		at = string_end(at + 1, end);
+		return at ? at + 1 : NULL;
+	case '{':
+	case '[':
+		return skip_members(at + 1, end, *at == '{', depth);
+	case 't':
+		return skip_word(at, end, "true");
+	case 'f':
+		return skip_word(at, end, "false");
+	case 'n':
+		return skip_word(at, end, "null");
+	default:
+		return number_end(at, end);
+	}
+}
+
+/* Microseconds as text into ns: digits and at most 3 decimals quickly, the rest exactly. */
+static bool take_us(const uint8_t *text, size_t len, int64_t *out)
+{
+	int64_t value = 0;
+	size_t i = 0, decimals;
+
+	if (len < 1 || len > 18)
+		return mp_num_parse_scaled((const char *)text, len, 3, out);
+	for (; i < len && is_digit(text[i]); i++)
+		value = value * 10 + (text[i] - '0');
+	decimals = len - i - (i < len);
+	if (!i || decimals > 3 || (i < len && (text[i] != '.' || !decimals)) || i > 15)
+		return mp_num_parse_scaled((const char *)text, len, 3, out);
+	for (i++; i < len; i++) {
+		if (!is_digit(text[i]))
+			return mp_num_parse_scaled((const char *)text, len, 3, out);
+		value = value * 10 + (text[i] - '0');
+	}
+	for (; decimals < 3; decimals++)
+		value *= 10;
+	*out = value;
+	return true;
+}
+
+/* One value of the event: the text without quotes. */
+static void take_field(struct cur_msprof_event *event, struct mp_str key, struct mp_str value, bool is_string)
+{
+	const uint8_t *text = (const uint8_t *)value.text;
+
+	if (key.len == 4 && !memcmp(key.text, "name", 4)) {
+		event->name = value;
+	} else if (key.len == 2 && !memcmp(key.text, "ph", 2)) {
+		event->phase = is_string && value.len == 1 ? value.text[0] : 0;
+	} else if (key.len == 2 && !memcmp(key.text, "ts", 2)) {
+		event->has_ts = take_us(text, value.len, &event->ts_ns);
+		event->numeric_ts = !is_string;
+	} else if (key.len == 2 && !memcmp(key.text, "id", 2)) {
+		event->id = value;
+	} else if (key.len == 3) {
+		if (!memcmp(key.text, "pid", 3))
+			event->has_pid = mp_num_parse_i64(value.text, value.len, &event->pid);
+		else if (!memcmp(key.text, "tid", 3) && !mp_num_parse_i64(value.text, value.len, &event->tid))
+			event->tid = 0;
+		else if (!memcmp(key.text, "dur", 3) && !take_us(text, value.len, &event->dur_ns))
+			event->dur_ns = 0;
+		else if (!memcmp(key.text, "cat", 3))
+			event->host_to_device = value.len == 12 && !memcmp(value.text, "HostToDevice", 12);
+	}
+}
+
+/* "name" at the beginning of the args: metadata have nothing else. */
+static void take_args_name(struct cur_msprof_event *event)
+{
+	const uint8_t *at = skip_blank(event->args + 1, event->args_close);
+	const uint8_t *close;
+
+	if (event->args_close - at < 8 || memcmp(at, "\"name\"", 6) != 0)
+		return;
+	at = skip_blank(at + 6, event->args_close);
+	if (at == event->args_close || *at != ':')
+		return;
+	at = skip_blank(at + 1, event->args_close);
+	if (at < event->args_close && *at == '"' && (close = string_end(at + 1, event->args_close)) != NULL)
+		event->args_name = (struct mp_str){(const char *)at + 1, (size_t)(close - at - 1)};
+}
+
+static void take_value(struct cur_msprof_event *event, struct mp_str key, const uint8_t *from,
+		       const uint8_t *to)
+{
+	if (key.len == 4 && !memcmp(key.text, "args", 4)) {
+		if (*from != '{')
+			return;
+		event->args = from;
+		event->args_close = to - 1;
+		event->args_empty = skip_blank(from + 1, to) == to - 1;
+	} else if (*from == '"') {
+		take_field(event, key, (struct mp_str){(const char *)from + 1, (size_t)(to - from - 2)},
+			   true);
+	} else {
+		take_field(event, key, (struct mp_str){(const char *)from, (size_t)(to - from)}, false);
+	}
+}
+
+static const uint8_t *scan_plain(const uint8_t *at, const uint8_t *end, struct cur_msprof_event *event)
+{
+	at = skip_blank(at + 1, end);
+	if (at < end && *at == '}')
+		return at + 1;
+	while (at < end) {
+		struct mp_str key = {(const char *)at + 1, 0};
+		const uint8_t *value;
+
+		if (*at != '"' || !(at = string_end(at + 1, end)))
+			return NULL;
+		key.len = (size_t)(at - (const uint8_t *)key.text);
+		at = skip_blank(at + 1, end);
+		if (at == end || *at != ':')
+			return NULL;
+		value = skip_blank(at + 1, end);
+		if (value == end || !(at = skip_value(value, end, 1)))
+			return NULL;
+		take_value(event, key, value, at);
+		at = skip_blank(at, end);
+		if (at == end)
+			return NULL;
+		if (*at == '}')
+			return at + 1;
+		if (*at != ',')
+			return NULL;
+		at = skip_blank(at + 1, end);
+	}
+	return NULL;
+}
+
+/* ---- the general way ---- */
+
+/* The text of a string or number; false when memory is out. */
+static bool text_of(const struct mp_json *json, enum mp_json_type type, struct mp_buf *buf,
+		    struct mp_str *out)
+{
+	struct mp_json_str text = {json->text, json->len};
+
+	if (type == MP_JSON_STRING && json->escaped) {
+		text = mp_json_string(json, buf);
+		if (buf->failed)
+			return false;
+	}
+	*out = (struct mp_str){text.text, text.len};
+	return true;
+}
+
+/* The members of args: the last "name" counts. */
+static bool scan_args(struct cur_msprof_scanner *scanner, struct mp_json *json,
+		      struct cur_msprof_event *event)
+{
+	enum mp_json_type type;
+
+	event->args = (const uint8_t *)json->at - 1;
+	event->args_empty = true;
+	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
+		bool is_name = mp_json_key_is(json, "name");
+
+		event->args_empty = false;
+		type = mp_json_next(json);
+		if (is_name && type == MP_JSON_STRING) {
+			if (!text_of(json, type, &scanner->args_name, &event->args_name))
+				return false;
+		} else if ((type == MP_JSON_OBJECT || type == MP_JSON_ARRAY) && !mp_json_skip(json, type)) {
+			break;
+		}
+	}
+	if (type == MP_JSON_OBJECT_END)
+		event->args_close = (const uint8_t *)json->at - 1;
+	return true;
+}
+
+static bool scan_member(struct cur_msprof_scanner *scanner, struct mp_json *json,
+			struct cur_msprof_event *event)
+{
+	struct mp_str key, value;
+	enum mp_json_type type;
+	struct mp_buf *buf = mp_json_key_is(json, "id") ? &scanner->id : &scanner->name;
+	bool is_args = mp_json_key_is(json, "args");
+
+	key = (struct mp_str){json->text, json->len};
+	if (json->escaped)
+		key.len = 0; /* none of ours needs escapes */
+	type = mp_json_next(json);
+	if (is_args && type == MP_JSON_OBJECT)
+		return scan_args(scanner, json, event);
+	if (type == MP_JSON_OBJECT || type == MP_JSON_ARRAY) {
+		mp_json_skip(json, type);
+		return true;
+	}
+	if (type != MP_JSON_STRING && type != MP_JSON_NUMBER)
+		return true;
+	/* Only these two may hold anything but plain text. */
+	if (!text_of(json, type, buf, &value))
+		return false;
+	take_field(event, key, value, type == MP_JSON_STRING);
+	return true;
+}
+
+static const uint8_t *scan_general(struct cur_msprof_scanner *scanner, const uint8_t *at, const uint8_t *end,
+				   struct cur_msprof_event *event, const uint8_t **fault)
+{
+	enum mp_json_type type;
+	struct mp_json json;
+
+	mp_json_init(&json, at, (size_t)(end - at));
+	type = mp_json_next(&json);
+	while (type == MP_JSON_OBJECT && (type = mp_json_next(&json)) == MP_JSON_KEY) {
+		if (!scan_member(scanner, &json, event)) {
+			*fault = NULL;
+			return NULL;
+		}
+		type = MP_JSON_OBJECT; /* on to the next member */
+	}
+	if (type == MP_JSON_OBJECT_END)
+		return (const uint8_t *)json.at;
+	*fault = at + (type == MP_JSON_ERROR ? json.err_offset : 0);
+	return NULL;
+}
+
+const uint8_t *cur_msprof_scan(struct cur_msprof_scanner *scanner, const uint8_t *at, const uint8_t *end,
+			       struct cur_msprof_event *event, const uint8_t **fault)
+{
+	const uint8_t *behind;
+
+	*event = (struct cur_msprof_event){0};
+	behind = scan_plain(at, end, event);
+	if (!behind) {
+		*event = (struct cur_msprof_event){0};
+		return scan_general(scanner, at, end, event, fault);
+	}
+	if (event->phase == 'M' && event->args)
+		take_args_name(event);
+	return behind;
+}

@@ -219,16 +219,17 @@ static void take_operators(const struct cur_spans *operators, struct cur_step_ti
 {
 	size_t from = first_from(operators, begin_ns), i;
 	size_t to = end_ns == INT64_MAX ? operators->at.len : first_from(operators, end_ns + 1);
-	int64_t span_ns;
+	size_t last = to - 1;
 
 	row->has_operators = to > from;
 	if (!row->has_operators)
 		return;
 	for (i = from; i < to; i++)
 		row->bubble_ns += operators->at.at[i].is_receive ? operators->at.at[i].dur_ns : 0;
-	span_ns = operators->at.at[to - 1].ts_ns - operators->at.at[from].ts_ns +
-		  operators->at.at[to - 1].dur_ns;
-	row->stage_ns = span_ns - row->bubble_ns;
+	while (last > from && operators->at.at[last - 1].ts_ns == operators->at.at[last].ts_ns)
+		last--; /* the first of equal starts: the operator itself, not a plane of it */
+	row->stage_ns = operators->at.at[last].ts_ns - operators->at.at[from].ts_ns +
+			operators->at.at[last].dur_ns - row->bubble_ns;
 }
 
 /* From the begin of the step on the host to the first work on the device. */

@@ -17,5 +17,6 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_nic,
 	&cur_roce,
 	&cur_data_preprocess,
+	&cur_kernel_details,
 	NULL,
 };

@@ -18,5 +18,7 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_roce,
 	&cur_data_preprocess,
 	&cur_kernel_details,
+	&cur_communication_json,
+	&cur_communication_matrix,
 	NULL,
 };

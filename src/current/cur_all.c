@@ -20,5 +20,7 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_kernel_details,
 	&cur_communication_json,
 	&cur_communication_matrix,
+	&cur_memory_record,
+	&cur_npu_module_mem,
 	NULL,
 };

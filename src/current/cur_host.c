@@ -25,7 +25,6 @@ struct host_walk {
 	struct mp_fault faults[OP_RANGE_FAULTS];
 	struct slot *slots; /* owned */
 	struct mp_buf buf;
-	uint64_t first_step; /* smallest step of all records; with a step list only */
 };
 
 static bool contains(struct mp_str text, const char *word)
@@ -89,8 +88,9 @@ static bool place(const struct host_walk *walk, const struct mp_fwk_op_range *re
 	return true;
 }
 
-static bool add_record(struct host_walk *walk, const uint8_t *body, uint32_t len)
+static bool add_record(void *user, const uint8_t *body, uint32_t len)
 {
+	struct host_walk *walk = user;
 	int64_t offset = body - walk->file.data - MP_FWK_HEAD_BYTES;
 	struct cur_host_event event = {0};
 	struct mp_fwk_op_range record;
@@ -146,26 +146,12 @@ static bool is_usable_cut(const uint8_t *body, uint32_t len)
 	return false;
 }
 
-static bool is_wanted(const struct host_walk *walk, const uint8_t *body)
+/* Every whole record; faults NULL = they are not counted. False when fn was. */
+static bool walk_all(struct cur_run *run, const struct mp_file *file, struct mp_fault *faults,
+		     cur_record_fn fn, void *user)
 {
-	const struct cur_run *run = walk->run;
-	uint64_t step;
-
-	if (!run->step_list || !run->n_step_list)
-		return true;
-	step = op_range_u64(body + offsetof(struct mp_fwk_op_range, step));
-	step = step - walk->first_step + 1;
-	return step <= INT64_MAX && (int64_t)step >= run->step_list[0] &&
-	       (int64_t)step <= run->step_list[run->n_step_list - 1];
-}
-
-typedef bool (*record_fn)(struct host_walk *walk, const uint8_t *body, uint32_t len);
-
-/* Every whole record; the first pass only looks at steps and counts no fault. False when memory is out. */
-static bool walk_records(struct host_walk *walk, record_fn fn, bool first_pass)
-{
-	const uint8_t *data = walk->file.data;
-	uint64_t size = walk->file.size, at = 0;
+	const uint8_t *data = file->data;
+	uint64_t size = file->size, at = 0;
 
 	while (at < size) {
 		uint64_t left = size - at;
@@ -173,17 +159,17 @@ static bool walk_records(struct host_walk *walk, record_fn fn, bool first_pass)
 		const uint8_t *body = data + at + MP_FWK_HEAD_BYTES;
 		bool cut = left < MP_FWK_HEAD_BYTES || len > left - MP_FWK_HEAD_BYTES;
 
-		if (cut && !first_pass)
-			mp_fault_add(&walk->faults[OP_RANGE_CUT], (int64_t)at, 1);
-		if (cut && (left < MP_FWK_HEAD_BYTES || !cur_corrects(walk->run, CUR_FIX_CUT_RECORD) ||
+		if (cut && faults)
+			mp_fault_add(&faults[OP_RANGE_CUT], (int64_t)at, 1);
+		if (cut && (left < MP_FWK_HEAD_BYTES || !cur_corrects(run, CUR_FIX_CUT_RECORD) ||
 			    !is_usable_cut(body, (uint32_t)(left - MP_FWK_HEAD_BYTES))))
 			return true;
 		if (cut)
 			len = (uint32_t)(left - MP_FWK_HEAD_BYTES);
 		if (len < sizeof(struct mp_fwk_op_range)) {
-			if (!first_pass)
-				mp_fault_add(&walk->faults[OP_RANGE_SHORT], (int64_t)at, 1);
-		} else if (!fn(walk, body, len)) {
+			if (faults)
+				mp_fault_add(&faults[OP_RANGE_SHORT], (int64_t)at, 1);
+		} else if (!fn(user, body, len)) {
 			return false;
 		}
 		at += MP_FWK_HEAD_BYTES + len;
@@ -191,17 +177,46 @@ static bool walk_records(struct host_walk *walk, record_fn fn, bool first_pass)
 	return true;
 }
 
-static bool take_step(struct host_walk *walk, const uint8_t *body, uint32_t len MP_UNUSED)
-{
-	uint64_t step = op_range_u64(body + offsetof(struct mp_fwk_op_range, step));
+/* The records of a list of steps, which count from the smallest of the file (section 5.2). */
+struct step_filter {
+	const struct cur_run *run;
+	uint64_t first_step;
+	cur_record_fn fn;
+	void *user;
+};
 
-	walk->first_step = MP_MIN(walk->first_step, step);
+static uint64_t step_of(const uint8_t *body)
+{
+	return op_range_u64(body + offsetof(struct mp_fwk_op_range, step));
+}
+
+static bool take_step(void *user, const uint8_t *body, uint32_t len MP_UNUSED)
+{
+	struct step_filter *filter = user;
+
+	filter->first_step = MP_MIN(filter->first_step, step_of(body));
 	return true;
 }
 
-static bool take_record(struct host_walk *walk, const uint8_t *body, uint32_t len)
+static bool pass_step(void *user, const uint8_t *body, uint32_t len)
 {
-	return !is_wanted(walk, body) || add_record(walk, body, len);
+	const struct step_filter *filter = user;
+	uint64_t step = step_of(body) - filter->first_step + 1;
+	bool wanted = step <= INT64_MAX && (int64_t)step >= filter->run->step_list[0] &&
+		      (int64_t)step <= filter->run->step_list[filter->run->n_step_list - 1];
+
+	return !wanted || filter->fn(filter->user, body, len);
+}
+
+bool cur_host_walk(struct cur_run *run, const struct mp_file *file, struct mp_fault *faults, cur_record_fn fn,
+		   void *user)
+{
+	struct step_filter filter = {.run = run, .first_step = UINT64_MAX, .fn = fn, .user = user};
+
+	if (!run->step_list || !run->n_step_list)
+		return walk_all(run, file, faults, fn, user);
+	walk_all(run, file, NULL, take_step, &filter);
+	return walk_all(run, file, faults, pass_step, &filter);
 }
 
 static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
@@ -248,10 +263,7 @@ static mp_status read_file(struct host_walk *walk, mp_err *err)
 	if (!walk->slots)
 		return mp_err_nomem(err, CACHE_SLOTS * sizeof(*walk->slots));
 	mp_buf_init(&walk->buf, SIZE_MAX / 8);
-	walk->first_step = UINT64_MAX;
-	if (run->step_list)
-		walk_records(walk, take_step, true);
-	if (!walk_records(walk, take_record, false))
+	if (!cur_host_walk(run, &walk->file, walk->faults, add_record, walk))
 		status = mp_err_nomem(err, run->host.events.cap * sizeof(*run->host.events.at));
 	mp_faults_note(run->store, walk->file.path, walk->faults, op_range_fault_kinds, OP_RANGE_FAULTS);
 	run->host.present = run->host.events.len > 0;

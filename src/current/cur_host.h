@@ -9,4 +9,13 @@
 /* By the device tool's files; without them 100 MHz or, corrected, a fit. Failure: memory. */
 mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock, mp_err *err);
 
+/* One record of op_range; false ends the walk. */
+typedef bool (*cur_record_fn)(void *user, const uint8_t *body, uint32_t len);
+/*
+ * The records of the wanted steps in file order, a cut one included when it can be used. faults: OP_RANGE_FAULTS of
+ * them, NULL = not counted. False when fn was.
+ */
+bool cur_host_walk(struct cur_run *run, const struct mp_file *file, struct mp_fault *faults, cur_record_fn fn,
+		   void *user);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "current/cur_csv.h"
 #include "current/cur_outputs.h"
 
 #include "base/banned.h"
@@ -159,17 +160,7 @@ static bool add_columns(struct details *details, struct summary *summary)
 
 static void put_field(struct mp_out *out, struct mp_str text)
 {
-	size_t i;
-
-	if (!text.len || (!memchr(text.text, ',', text.len) && !memchr(text.text, '"', text.len) &&
-			  !memchr(text.text, '\n', text.len) && !memchr(text.text, '\r', text.len))) {
-		mp_out_write(out, text.text, text.len);
-		return;
-	}
-	mp_out_str(out, "\"");
-	for (i = 0; i < text.len; i++)
-		mp_out_write(out, text.text[i] == '"' ? "\"\"" : &text.text[i], text.text[i] == '"' ? 2 : 1);
-	mp_out_str(out, "\"");
+	cur_csv_text(out, text.text, text.len);
 }
 
 static void put_header(struct details *details)

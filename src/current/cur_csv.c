@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CSV cells into an output, and CSV files of the export by column titles. */
+#include <math.h>
+#include <string.h>
+
+#include "current/cur_csv.h"
+
+#include "base/banned.h"
+
+#define MAX_TITLES 16
+
+void cur_csv_text(struct mp_out *out, const char *text, size_t len)
+{
+	size_t i;
+
+	if (!len || (!memchr(text, ',', len) && !memchr(text, '"', len) && !memchr(text, '\n', len) &&
+		     !memchr(text, '\r', len))) {
+		mp_out_write(out, text, len);
+		return;
+	}
+	mp_out_str(out, "\"");
+	for (i = 0; i < len; i++)
+		mp_out_write(out, text[i] == '"' ? "\"\"" : &text[i], text[i] == '"' ? 2 : 1);
+	mp_out_str(out, "\"");
+}
+
+void cur_csv_double(struct mp_out *out, double value)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_double(to, value);
+}
+
+void cur_csv_us3(struct mp_out *out, int64_t ns)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_us3(to, ns);
+}
+
+void cur_csv_i64(struct mp_out *out, int64_t value)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_i64(to, value);
+}
+
+static mp_status read_rows(struct cur_run *run, const struct mp_input *input, struct mp_csv *csv,
+			   const char *const *titles, size_t n, cur_csv_row_fn fn, void *user, mp_err *err)
+{
+	int columns[MAX_TITLES];
+	bool good = true;
+	size_t i;
+
+	if (!mp_csv_next(csv)) {
+		if (csv->failed)
+			return mp_err_nomem(err, 0);
+		mp_store_note(run->store, MP_PROBLEM, "bad-csv", input->file.path, 0, "no header");
+		return MINDPROF_OK;
+	}
+	for (i = 0; i < n; i++)
+		columns[i] = mp_csv_column(csv, titles[i]);
+	while (good && (mp_csv_next(csv) || (csv->err_text && !csv->failed))) {
+		if (csv->err_text) {
+			mp_store_note(run->store, MP_PROBLEM, "bad-csv", input->file.path, csv->err_offset,
+				      "%s", csv->err_text);
+			csv->err_text = NULL;
+			continue;
+		}
+		good = fn(user, csv, columns);
+	}
+	return good && !csv->failed ? MINDPROF_OK : mp_err_nomem(err, 0);
+}
+
+mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char *name,
+		       const char *const *titles, size_t n, cur_csv_row_fn fn, void *user, mp_err *err)
+{
+	struct mp_input input;
+	struct mp_csv csv;
+	mp_err failure = {0};
+	char text[256];
+	mp_status status = mp_input_open_at(dir, name, run->ctx->max_unpacked, &input, &failure);
+
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	if (status) {
+		mp_store_note(run->store, MP_PROBLEM, "unreadable", dir->path, -1, "%s",
+			      mindprof_error_text(&failure, text, sizeof(text)));
+		return MINDPROF_OK;
+	}
+	mp_csv_init(&csv, input.data, input.size);
+	status = read_rows(run, &input, &csv, titles, MP_MIN(n, (size_t)MAX_TITLES), fn, user, err);
+	mp_csv_release(&csv);
+	mp_input_close(&input);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CSV cells straight into an output file: minimal quoting, CRLF (analysis-current.md section 2.2). */
+#ifndef MP_CUR_CSV_H
+#define MP_CUR_CSV_H
+
+#include "current/cur.h"
+
+void cur_csv_text(struct mp_out *out, const char *text, size_t len);
+void cur_csv_double(struct mp_out *out, double value); /* as Python's repr */
+void cur_csv_us3(struct mp_out *out, int64_t ns);      /* microseconds with 3 decimals */
+void cur_csv_i64(struct mp_out *out, int64_t value);
+
+/* A CSV file of the export by column titles (cur_csv.c). */
+typedef bool (*cur_csv_row_fn)(void *user, const struct mp_csv *csv, const int *columns);
+/*
+ * Calls fn for every row behind the header with the places of n titles, -1 = not there. A fault is noted and the
+ * rows around it are used. Failure: memory (also when fn is false).
+ */
+mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char *name, const char *const *titles,
+		       size_t n, cur_csv_row_fn fn, void *user, mp_err *err);
+
+static inline struct mp_str cur_csv_field(const struct mp_csv *csv, int column)
+{
+	if (column < 0 || (size_t)column >= csv->n_fields)
+		return (struct mp_str){"", 0};
+	return (struct mp_str){csv->fields[column].text, csv->fields[column].len};
+}
+
+#endif

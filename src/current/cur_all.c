@@ -22,5 +22,8 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_communication_matrix,
 	&cur_memory_record,
 	&cur_npu_module_mem,
+	&cur_operator_memory_csv,
+	&cur_operator_details,
+	&cur_dataset,
 	NULL,
 };

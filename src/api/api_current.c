@@ -56,10 +56,12 @@ void api_current_name(const struct api_current *current, const struct cur_output
 		      size_t size)
 {
 	const char *mark = strstr(output->name, "%s");
-	const char *rank = *current->run.params.rank_id ? current->run.params.rank_id : "0";
+	const struct cur_params *params = &current->run.params;
+	const char *rank = params->npu || !*params->device_id ? params->rank_id : params->device_id;
 
 	if (mark)
-		snprintf(name, size, "%.*s%s%s", (int)(mark - output->name), output->name, rank, mark + 2);
+		snprintf(name, size, "%.*s%s%s", (int)(mark - output->name), output->name, *rank ? rank : "0",
+			 mark + 2);
 	else
 		snprintf(name, size, "%s", output->name);
 }

@@ -228,7 +228,7 @@ void cur_files_release(struct cur_file_list *list);
 /* ---- outputs ---- */
 
 struct cur_output {
-	const char *name;  /* "kernel_details.csv"; "%s" in it stands for the rank id */
+	const char *name;  /* "kernel_details.csv"; "%s" in it stands for the rank id, without NPU the device id */
 	const char *about; /* one sentence for docs and messages */
 	/* Whether these parameters ask for the file (section 3.7). Without corrections this is exactly when the
 	 * original tries to write it; with them also when the data carry it. */

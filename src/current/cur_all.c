@@ -25,5 +25,8 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_operator_memory_csv,
 	&cur_operator_details,
 	&cur_dataset,
+	&cur_minddata_raw,
+	&cur_minddata_summary_json,
+	&cur_minddata_summary_csv,
 	NULL,
 };

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rank directory of the current layout that a test makes by hand, and what an output writes for it. */
+#ifndef MP_TEST_CUR_RANK_H
+#define MP_TEST_CUR_RANK_H
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "current/cur_outputs.h"
+
+#define RANK_PROF "PROF_000001_20250705072000000_ABCDEFGHIJKLMNOP"
+#define RANK_EXPORT RANK_PROF "/mindstudio_profiler_output"
+
+struct rank {
+	char path[64];
+	struct mp_ctx ctx;
+	struct mp_store *store;
+	struct cur_run run;
+	bool open;
+};
+
+/* What the profiler says about an Ascend run with a schedule. */
+static const char rank_info[] =
+	"{\"profiler_parameters\": {\"is_set_schedule\": true, \"profiler_level\": \"Level1\","
+	" \"activities\": [\"CPU\", \"NPU\"], \"export_type\": [\"text\"]},"
+	" \"ms_profiler_info\": {\"rank_id\": \"0\", \"device_id\": \"0\"}, \"jit_level\": \"O0\"}";
+
+/* A file at a path below the rank directory. */
+static inline void rank_put_at(const struct rank *rank, const char *name, const char *data, size_t size)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", rank->path, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(data, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+static inline void rank_make(struct rank *rank)
+{
+	char path[256];
+
+	memset(rank, 0, sizeof(*rank));
+	rank->ctx.max_unpacked = 1 << 30;
+	snprintf(rank->path, sizeof(rank->path), "/tmp/mindprof-rank-XXXXXX");
+	assert_non_null(mkdtemp(rank->path));
+	snprintf(path, sizeof(path), "%s/%s", rank->path, RANK_PROF);
+	assert_int_equal(mkdir(path, 0750), 0);
+	snprintf(path, sizeof(path), "%s/%s", rank->path, RANK_EXPORT);
+	assert_int_equal(mkdir(path, 0750), 0);
+	rank_put_at(rank, "profiler_info_0.json", rank_info, sizeof(rank_info) - 1);
+}
+
+/* A file of the export. */
+static inline void rank_put(const struct rank *rank, const char *name, const char *data, size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", RANK_EXPORT, name);
+	rank_put_at(rank, path, data, size);
+}
+
+static inline void rank_put_text(const struct rank *rank, const char *name, const char *text)
+{
+	rank_put(rank, name, text, strlen(text));
+}
+
+static inline void rank_close(struct rank *rank)
+{
+	if (rank->open) {
+		cur_close(&rank->run);
+		mp_store_free(rank->store);
+	}
+	rank->open = false;
+}
+
+static inline void rank_good(mp_status status, const mp_err *err)
+{
+	char text[512];
+
+	if (status)
+		fail_msg("status %d: %s", status, mindprof_error_text(err, text, sizeof(text)));
+}
+
+static inline void rank_open(struct rank *rank, uint64_t corrections)
+{
+	struct cur_options options = {.corrections = corrections};
+	struct mp_store_options store_options = {0};
+	struct mp_dir dir;
+	mp_err err = {0};
+
+	rank_close(rank);
+	assert_int_equal(mp_store_new(&store_options, &rank->store, NULL), MINDPROF_OK);
+	rank_good(mp_dir_open(rank->path, &dir, &err), &err);
+	rank_good(cur_open(&rank->ctx, &dir, &options, rank->store, &rank->run, &err), &err);
+	mp_dir_close(&dir);
+	rank->open = true;
+}
+
+static inline int rank_unlink(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+	(void)st;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+static inline void rank_drop(struct rank *rank)
+{
+	rank_close(rank);
+	nftw(rank->path, rank_unlink, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* What the output writes, with a NUL behind it; the caller frees. */
+static inline char *rank_write(struct rank *rank, const struct cur_output *output, size_t *size)
+{
+	int fd = memfd_create("output", MFD_CLOEXEC);
+	struct mp_out out;
+	struct stat st;
+	mp_err err = {0};
+	char *text;
+
+	assert_true(fd >= 0);
+	assert_int_equal(mp_out_open_fd(fd, "output", &out, NULL), MINDPROF_OK);
+	rank_good(output->write(&rank->run, &out, &err), &err);
+	assert_int_equal(mp_out_commit(&out, NULL), MINDPROF_OK);
+	assert_int_equal(fstat(fd, &st), 0);
+	*size = (size_t)st.st_size;
+	text = calloc(1, *size + 1);
+	assert_non_null(text);
+	assert_int_equal(pread(fd, text, *size, 0), *size);
+	close(fd);
+	return text;
+}
+
+static inline void rank_expect(struct rank *rank, const struct cur_output *output, const char *expected)
+{
+	size_t size;
+	char *text = rank_write(rank, output, &size);
+
+	assert_string_equal(text, expected);
+	assert_int_equal(size, strlen(expected));
+	free(text);
+}
+
+/* How many notes have the code; count gets how often the last of them came. */
+static inline size_t rank_notes(const struct rank *rank, const char *code, uint64_t *count)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < mp_store_n_notes(rank->store); i++) {
+		struct mp_note note = mp_store_get_note(rank->store, i);
+
+		if (strcmp(mp_store_text(rank->store, note.code).text, code) != 0)
+			continue;
+		n++;
+		if (count)
+			*count = note.count;
+	}
+	return n;
+}
+
+#endif

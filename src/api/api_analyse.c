@@ -175,7 +175,9 @@ static mp_status plan_outputs(struct analyser *analyser, mp_err *err)
 {
 	size_t i;
 
-	for (i = 0; analyser->is_current && cur_outputs[i]; i++) {
+	if (!analyser->is_current || cur_original_gives_up(&analyser->current.run))
+		return MINDPROF_OK;
+	for (i = 0; cur_outputs[i]; i++) {
 		struct file file = {.kind = FILE_OUTPUT, .output = cur_outputs[i]};
 
 		if (!makes_trace(analyser, file.output) || !file.output->wanted(&analyser->current.run))

@@ -109,15 +109,26 @@ struct cur_device_track {
 
 #define CUR_NO_PARENT UINT32_MAX
 
+enum cur_args { CUR_ARGS_SOME, CUR_ARGS_EMPTY, CUR_ARGS_NAMED /* may hold "mindspore_op" already */ };
+
+/* By "Task Type" in args. */
+enum cur_task {
+	CUR_TASK_NONE,    /* it has none */
+	CUR_TASK_COMPUTE, /* runs an operator */
+	CUR_TASK_HOST,    /* no work of the device */
+	CUR_TASK_OTHER,
+};
+
 /* One "X" event; only those that something needs: of the layers above and every target of HostToDevice. */
 struct cur_device_event {
 	int64_t ts_ns, dur_ns;
-	uint64_t args_end; /* byte offset of the '}' that ends "args"; 0 = it has none */
+	uint64_t args_at;  /* byte offset of the '}' that ends "args" (CUR_ARGS_NAMED: of its '{'); 0 = none */
 	uint32_t name;     /* string id */
 	uint32_t track;    /* index into tracks */
 	uint32_t parent;   /* index into cur_host.events of the launch; CUR_NO_PARENT */
 	uint16_t file;     /* index into files */
-	uint16_t args_empty; /* 1 = "args" is {} */
+	uint8_t args;      /* enum cur_args */
+	uint8_t task;      /* enum cur_task */
 };
 
 /* One end of a HostToDevice flow, the first of its id and phase. */
@@ -195,6 +206,8 @@ static inline bool cur_corrects(const struct cur_run *run, enum cur_correction c
 }
 
 void cur_params_load(struct cur_run *run);
+/* Whether the original writes nothing at all (analysis-current.md section 3.2); false with CUR_FIX_LOST_OUTPUTS. */
+bool cur_original_gives_up(const struct cur_run *run);
 
 /*
  * Each loads its part once; MINDPROF_OK with an empty part when the input is absent or broken (noted). Failure:
@@ -224,6 +237,8 @@ struct cur_file_list {
 /* The regular files of dir whose name matches the shell pattern; empty when dir is not open. */
 mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct cur_file_list *out, mp_err *err);
 void cur_files_release(struct cur_file_list *list);
+/* Notes a file or directory that is there and cannot be used. */
+void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *failure);
 
 /* ---- outputs ---- */
 

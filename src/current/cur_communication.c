@@ -161,7 +161,6 @@ static mp_status open_input(struct cur_run *run, const char *name, struct mp_inp
 	mp_err failure = {0};
 	mp_status status;
 	int64_t fault;
-	char text[256];
 
 	*found = false;
 	if (run->analyze.fd < 0)
@@ -170,8 +169,7 @@ static mp_status open_input(struct cur_run *run, const char *name, struct mp_inp
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
 	if (status && status != MINDPROF_E_NOT_FOUND)
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", run->analyze.path, -1, "%s",
-			      mindprof_error_text(&failure, text, sizeof(text)));
+		cur_note_unreadable(run, run->analyze.path, &failure);
 	if (status)
 		return MINDPROF_OK;
 	if (!cur_members_read((const char *)input->data, input->size, members, &fault))
@@ -323,7 +321,12 @@ static mp_status write_communication(struct cur_run *run, struct mp_out *out, mp
 	struct by_step order = {0};
 	mp_status status;
 
+	MP_TRY(cur_load_device(run, err));
 	MP_TRY(cur_communication_load(run, &all, err));
+	if (!all.has_input && (all.has_matrix || run->device.has_layer[CUR_LAYER_COMMUNICATION]))
+		mp_store_note(run->store, MP_PROBLEM, "no-communication",
+			      run->analyze.fd >= 0 ? run->analyze.path : run->prof.path, -1,
+			      "there was communication, but analyze/communication.json is missing or empty");
 	mp_buf_init(&output.buf, SIZE_MAX / 8);
 	status = MINDPROF_OK;
 	if (all.has_input && !all.lost)

@@ -28,15 +28,13 @@ static mp_status copy_file(struct cur_run *run, const char *name, bool without_h
 {
 	struct mp_input input;
 	mp_err failure = {0};
-	char text[256];
 	const uint8_t *from;
 	mp_status status = mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, &failure);
 
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
 	if (status) {
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", run->exported.path, -1, "%s",
-			      mindprof_error_text(&failure, text, sizeof(text)));
+		cur_note_unreadable(run, run->exported.path, &failure);
 		return MINDPROF_OK;
 	}
 	from = without_header ? after_header(&input) : input.data;
@@ -71,7 +69,15 @@ static mp_status copy(struct cur_run *run, const char *prefix, const char *patte
 	bool slices, first = true;
 	size_t i;
 
+	if (!cur_corrects(run, CUR_FIX_PROCESS_TWICE)) {
+		MP_TRY(cur_load_device(run, err));
+		if (run->device.duplicate_process)
+			return MINDPROF_OK;
+	}
 	MP_TRY(cur_files_find(&run->exported, pattern, &list, err));
+	if (!list.names.len && run->exported.fd >= 0 && strstr(prefix, "_statistic"))
+		mp_store_note(run->store, MP_PROBLEM, "no-statistic", run->exported.path, -1,
+			      "no '%s': every export has one", pattern);
 	slices = list.names.len > 1 && is_slice(list.names.at[0], prefix) &&
 		 cur_corrects(run, CUR_FIX_LOST_OUTPUTS);
 	if (list.names.len && !slices) {

@@ -81,6 +81,10 @@ mp_status cur_load_cpu_ops(struct cur_run *run, mp_err *err)
 		if (runs.runs.len)
 			status = take_all(run, &runs, err);
 	}
+	if (status == MINDPROF_E_NOT_FOUND && run->params.npu)
+		mp_store_note(
+			run->store, MP_INFO, "no-cpu-operators", run->framework.path, -1,
+			"no cpu_op_execute_timestamp_*.txt: no operator ran on the CPU, or the file is lost");
 	mp_cpu_runs_release(&runs);
 	return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }

@@ -81,14 +81,12 @@ mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char
 	struct mp_input input;
 	struct mp_csv csv;
 	mp_err failure = {0};
-	char text[256];
 	mp_status status = mp_input_open_at(dir, name, run->ctx->max_unpacked, &input, &failure);
 
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
 	if (status) {
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", dir->path, -1, "%s",
-			      mindprof_error_text(&failure, text, sizeof(text)));
+		cur_note_unreadable(run, dir->path, &failure);
 		return MINDPROF_OK;
 	}
 	mp_csv_init(&csv, input.data, input.size);

@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "current/cur_msprof.h"
+#include "current/cur_msprof_text.h"
 
 #include "base/banned.h"
 
 #define PIECE_BYTES (4u << 20)
-/* Where an event begins: inside of a JSON string a quote never follows a brace and is followed by a letter.
- */
-#define EVENT_BEGIN "}, {\"name\": \""
+#define EVENT_BYTES_GUESS 192 /* of text per event that is kept */
+#define LAST_TRACKS 64        /* a power of two */
 #define FLOW_BEGIN UINT64_C(0x9e3779b97f4a7c15)
 
 /* A name of a process or thread. */
@@ -33,7 +32,8 @@ struct piece {
 	MP_VEC(struct cur_device_flow) flows;
 	MP_VEC(struct label) labels;
 	struct mp_map64 track_index;
-	bool closed; /* the array ended here */
+	uint32_t last_tracks[LAST_TRACKS]; /* index + 1 of the last track by hash */
+	bool closed;                       /* the array ended here */
 };
 
 struct worker {
@@ -58,7 +58,7 @@ static uint64_t track_key(int64_t pid, int64_t tid)
 }
 
 /* UINT32_MAX when memory is out. */
-static uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
+static uint32_t find_track(struct piece *piece, int64_t pid, int64_t tid)
 {
 	uint64_t key = track_key(pid, tid);
 	struct cur_device_track track = {.pid = pid, .tid = tid};
@@ -74,6 +74,42 @@ static uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
 	if (!mp_map64_put(&piece->track_index, key, piece->tracks.len) || !mp_vec_push(&piece->tracks, track))
 		return UINT32_MAX;
 	return (uint32_t)piece->tracks.len - 1;
+}
+
+static inline uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
+{
+	uint32_t *last =
+		&piece->last_tracks[((uint64_t)pid ^ (uint64_t)pid >> 5 ^ (uint64_t)tid) % LAST_TRACKS];
+
+	if (*last) {
+		const struct cur_device_track *track = &piece->tracks.at[*last - 1];
+
+		if (track->pid == pid && track->tid == tid)
+			return *last - 1;
+	}
+	*last = find_track(piece, pid, tid) + 1; /* 0 again when memory is out */
+	return *last - 1;
+}
+
+static enum cur_task task_of(struct mp_str type)
+{
+	/* DSA makes random numbers and is an operator as well. */
+	static const char *const compute[] = {"AI_VECTOR_CORE", "AI_CORE", "MIX_AIC",
+					      "MIX_AIV",        "AI_CPU",  "DSA_SQE"};
+	static const char *const host[] = {"KERNEL_AICORE",    "KERNEL_AIVEC",   "FFTS_PLUS",
+					   "KERNEL_MIX_AIC",   "KERNEL_MIX_AIV", "PROFILING_ENABLE",
+					   "PROFILING_DISABLE"};
+	size_t i;
+
+	if (!type.len)
+		return CUR_TASK_NONE;
+	for (i = 0; i < MP_COUNT(compute); i++)
+		if (cur_str_is(type, compute[i]))
+			return CUR_TASK_COMPUTE;
+	for (i = 0; i < MP_COUNT(host); i++)
+		if (cur_str_is(type, host[i]))
+			return CUR_TASK_HOST;
+	return CUR_TASK_OTHER;
 }
 
 static bool take_label(struct worker *worker, struct piece *piece, const struct cur_msprof_event *event)
@@ -96,11 +132,15 @@ static bool take_range(const struct device_read *read, struct worker *worker, st
 		.track = track_of(piece, event->pid, event->tid),
 		.parent = CUR_NO_PARENT,
 		.file = (uint16_t)read->file_index,
-		.args_empty = event->args_empty,
+		.args = event->args_named   ? CUR_ARGS_NAMED
+			: event->args_empty ? CUR_ARGS_EMPTY
+					    : CUR_ARGS_SOME,
+		.task = (uint8_t)task_of(event->task_type),
 	};
 
 	if (event->args)
-		out.args_end = (uint64_t)(event->args_close - read->file->input.data);
+		out.args_at = (uint64_t)((event->args_named ? event->args : event->args_close) -
+					 read->file->input.data);
 	out.name = mp_strcache_add(worker->names, event->name.text, event->name.len);
 	return out.track != UINT32_MAX && out.name != MP_STR_NONE && mp_vec_push(&piece->events, out);
 }
@@ -133,13 +173,6 @@ static bool take_event(const struct device_read *read, struct worker *worker, st
 	return true;
 }
 
-static const uint8_t *skip_blank(const uint8_t *at, const uint8_t *end)
-{
-	while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-		at++;
-	return at;
-}
-
 /* Events from piece->begin until one ends at or behind the end of the piece. */
 static mp_status scan_piece(void *user, size_t index, unsigned worker_index, mp_err *err)
 {
@@ -149,11 +182,14 @@ static mp_status scan_piece(void *user, size_t index, unsigned worker_index, mp_
 	const uint8_t *end = read->file->input.data + read->file->input.size, *at = piece->begin;
 	struct cur_msprof_event event;
 
+	if (!mp_vec_reserve(&piece->events, (size_t)(piece->end - at) / EVENT_BYTES_GUESS))
+		return mp_err_nomem(err, (size_t)(piece->end - at) / EVENT_BYTES_GUESS *
+						 sizeof(*piece->events.at));
 	piece->last = at;
 	while (!piece->fault && !piece->closed && at < piece->end) {
 		const uint8_t *fault = NULL, *behind;
 
-		at = skip_blank(at, end);
+		at = cur_skip_blank(at, end);
 		behind = at < end && *at == '{' ? cur_msprof_scan(&worker->scanner, at, end, &event, &fault)
 						: NULL;
 		if (!behind) {
@@ -165,9 +201,9 @@ static mp_status scan_piece(void *user, size_t index, unsigned worker_index, mp_
 		if (!take_event(read, worker, piece, &event))
 			return mp_err_nomem(err, piece->events.cap * sizeof(*piece->events.at));
 		piece->last = behind;
-		at = skip_blank(behind, end);
+		at = cur_skip_blank(behind, end);
 		if (at < end && *at == ',')
-			at = skip_blank(at + 1, end);
+			at = cur_skip_blank(at + 1, end);
 		else if (at < end && *at == ']')
 			piece->closed = true;
 		else
@@ -269,23 +305,18 @@ static bool merge_piece(struct merge *merge, struct piece *piece)
 
 /* ---- layers ---- */
 
-static bool is_text(struct mp_str text, const char *word)
-{
-	return text.len == strlen(word) && !memcmp(text.text, word, text.len);
-}
-
 static enum cur_layer layer_of(const struct cur_run *run, struct mp_str name)
 {
-	if (is_text(name, "python") || is_text(name, "python3"))
+	if (cur_str_is(name, "python") || cur_str_is(name, "python3"))
 		return CUR_LAYER_PYTHON;
-	if (is_text(name, "CANN"))
+	if (cur_str_is(name, "CANN"))
 		return CUR_LAYER_CANN;
-	if (is_text(name, "Ascend Hardware"))
+	if (cur_str_is(name, "Ascend Hardware"))
 		return CUR_LAYER_HARDWARE;
-	if (is_text(name, "HCCL") ||
-	    (is_text(name, "Communication") && cur_corrects(run, CUR_FIX_COMMUNICATION_LAYER)))
+	if (cur_str_is(name, "HCCL") ||
+	    (cur_str_is(name, "Communication") && cur_corrects(run, CUR_FIX_COMMUNICATION_LAYER)))
 		return CUR_LAYER_COMMUNICATION;
-	return is_text(name, "Overlap Analysis") ? CUR_LAYER_OVERLAP : CUR_LAYER_OTHER;
+	return cur_str_is(name, "Overlap Analysis") ? CUR_LAYER_OVERLAP : CUR_LAYER_OTHER;
 }
 
 static enum cur_overlap overlap_of(struct mp_str name)
@@ -295,7 +326,7 @@ static enum cur_overlap overlap_of(struct mp_str name)
 	unsigned i;
 
 	for (i = CUR_OVERLAP_COMPUTING; i <= CUR_OVERLAP_FREE; i++)
-		if (is_text(name, names[i]))
+		if (cur_str_is(name, names[i]))
 			return (enum cur_overlap)i;
 	return CUR_OVERLAP_NONE;
 }
@@ -366,21 +397,37 @@ static bool apply_labels(struct cur_run *run, const struct merge *merge)
 
 /* ---- one file ---- */
 
+/* Where an event seems to begin. In a JSON string no letter follows a quote, so there it is none. */
+static const uint8_t *find_event(const uint8_t *from, const uint8_t *end)
+{
+	const uint8_t *limit = from + MP_MIN((size_t)(end - from), (size_t)PIECE_BYTES), *at = from, *begin;
+
+	while ((at = memchr(at, '}', (size_t)(limit - at))) != NULL) {
+		at = cur_skip_blank(at + 1, limit);
+		if (at == limit || *at != ',')
+			continue;
+		begin = cur_skip_blank(at + 1, limit);
+		if (begin == limit || *begin != '{')
+			continue;
+		at = cur_skip_blank(begin + 1, limit);
+		if (limit - at >= 2 && at[0] == '"' && at[1] >= 'a' && at[1] <= 'z')
+			return begin;
+	}
+	return NULL;
+}
+
 static bool split(struct device_read *read, const uint8_t *begin)
 {
 	const uint8_t *end = read->file->input.data + read->file->input.size, *at = begin;
 
 	while (at < end) {
 		struct piece piece = {.begin = at, .end = end};
+		const uint8_t *next = NULL;
 
-		if ((size_t)(end - at) > 2 * PIECE_BYTES) {
-			const uint8_t *from = at + PIECE_BYTES;
-			const uint8_t *next = memmem(from, MP_MIN((size_t)(end - from), (size_t)PIECE_BYTES),
-						     EVENT_BEGIN, sizeof(EVENT_BEGIN) - 1);
-
-			if (next)
-				piece.end = next + 3;
-		}
+		if ((size_t)(end - at) > 2 * PIECE_BYTES)
+			next = find_event(at + PIECE_BYTES, end);
+		if (next)
+			piece.end = next;
 		if (!mp_vec_push(&read->pieces, piece))
 			return false;
 		at = piece.end;
@@ -433,35 +480,64 @@ static void note_fault(struct cur_run *run, const struct cur_device_file *file, 
 			      : "no valid JSON here, the events before are used");
 }
 
-/* Takes the pieces up to the first fault. */
+/*
+ * How many pieces to take: up to the first fault, which is set, or the end of the array. *last is the end of
+ * the last whole event.
+ */
+static size_t count_pieces(const struct device_read *read, const uint8_t **last, const uint8_t **fault)
+{
+	const uint8_t *end = read->file->input.data + read->file->input.size, *behind = end;
+	bool closed = false;
+	size_t n = 0;
+
+	*fault = NULL;
+	*last = read->pieces.at[0].begin;
+	while (n < read->pieces.len && !*fault && !closed) {
+		const struct piece *piece = &read->pieces.at[n++];
+
+		*fault = piece->fault;
+		closed = piece->closed;
+		behind = piece->end;
+		if (piece->last > piece->begin)
+			*last = piece->last;
+	}
+	if (closed)
+		behind = cur_skip_blank(behind + 1, end);
+	if (!*fault && (!closed || behind < end || read->file->input.damage))
+		*fault = behind;
+	return n;
+}
+
+/* Memory for the events of n pieces. */
+static bool reserve_events(struct merge *merge, const struct device_read *read, size_t n)
+{
+	size_t more = 0, i;
+
+	for (i = 0; i < n; i++)
+		more += read->pieces.at[i].events.len;
+	return mp_vec_reserve(&merge->device->events, more);
+}
+
 static mp_status take_pieces(struct device_read *read, struct cur_device_file *file, struct merge *merge,
 			     mp_err *err)
 {
-	const uint8_t *data = file->input.data, *fault = NULL, *last = NULL;
-	bool closed = false, keep;
-	size_t n = 0, i;
+	const uint8_t *data = file->input.data, *fault, *last;
+	size_t n = count_pieces(read, &last, &fault), i;
+	bool keep = !fault || cur_corrects(read->run, CUR_FIX_LOST_OUTPUTS);
 
-	while (n < read->pieces.len && !fault && !closed) {
-		const struct piece *piece = &read->pieces.at[n++];
-
-		fault = piece->fault;
-		closed = piece->closed;
-		last = piece->last;
-	}
-	if (!fault && !closed)
-		fault = data + file->input.size;
-	if (!fault && file->input.damage)
-		fault = data + file->input.size;
-	keep = !fault || cur_corrects(read->run, CUR_FIX_LOST_OUTPUTS);
 	if (fault)
 		note_fault(read->run, file, fault, !keep);
 	if (!keep)
 		return MINDPROF_OK;
 	file->array_begin = (uint64_t)(read->pieces.at[0].begin - data);
 	file->array_end = (uint64_t)(last - data);
-	for (i = 0; i < n; i++)
+	if (!reserve_events(merge, read, n))
+		return mp_err_nomem(err, 0);
+	for (i = 0; i < n; i++) {
 		if (!merge_piece(merge, &read->pieces.at[i]))
 			return mp_err_nomem(err, 0);
+		release_piece(&read->pieces.at[i]);
+	}
 	return MINDPROF_OK;
 }
 
@@ -469,7 +545,7 @@ static mp_status read_file(struct device_read *read, struct cur_device_file *fil
 			   mp_err *err)
 {
 	const uint8_t *data = file->input.data, *end = data + file->input.size;
-	const uint8_t *at = skip_blank(data, end);
+	const uint8_t *at = cur_skip_blank(data, end);
 	mp_status status;
 
 	read->file = file;
@@ -477,7 +553,7 @@ static mp_status read_file(struct device_read *read, struct cur_device_file *fil
 		note_fault(read->run, file, at, true);
 		return MINDPROF_OK;
 	}
-	at = skip_blank(at + 1, end);
+	at = cur_skip_blank(at + 1, end);
 	if (at < end && *at == ']') /* no events, not even a first one */
 		return MINDPROF_OK;
 	if (at == end) {
@@ -505,12 +581,10 @@ static mp_status open_files(struct cur_run *run, mp_err *err)
 		for (i = 0; !status && i < list.names.len && run->device.files.len < UINT16_MAX; i++) {
 			struct cur_device_file file = {0};
 			mp_err failure = {0};
-			char text[256];
 
 			if (mp_input_open_at(&run->exported, list.names.at[i], run->ctx->max_unpacked,
 					     &file.input, &failure)) {
-				mp_store_note(run->store, MP_PROBLEM, "unreadable", run->exported.path, -1,
-					      "%s", mindprof_error_text(&failure, text, sizeof(text)));
+				cur_note_unreadable(run, run->exported.path, &failure);
 				continue;
 			}
 			if (!mp_vec_push(&run->device.files, file)) {
@@ -569,12 +643,50 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	return status;
 }
 
+/* The first line of a file of the export; the hash of nothing when it cannot be read. */
+static uint64_t header_hash(const struct cur_run *run, const char *name)
+{
+	const uint8_t *newline;
+	struct mp_input input;
+	uint64_t hash;
+
+	if (mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL))
+		return 0;
+	newline = input.size ? memchr(input.data, '\n', input.size) : NULL;
+	hash = input.size
+		       ? mp_hash_bytes(input.data, newline ? (size_t)(newline - input.data) : input.size, 0)
+		       : 0;
+	mp_input_close(&input);
+	return hash;
+}
+
+/* The original loses all device data when files of op_summary have different headers. */
+static mp_status is_lost(struct cur_run *run, bool *lost, mp_err *err)
+{
+	struct cur_file_list files;
+	size_t i;
+
+	*lost = false;
+	if (cur_corrects(run, CUR_FIX_HEADERS) || run->params.level_none)
+		return MINDPROF_OK;
+	MP_TRY(cur_files_find(&run->exported, "op_summary_*.csv", &files, err));
+	for (i = 1; i < files.names.len; i++)
+		*lost |= header_hash(run, files.names.at[i]) != header_hash(run, files.names.at[0]);
+	cur_files_release(&files);
+	return MINDPROF_OK;
+}
+
 mp_status cur_load_device(struct cur_run *run, mp_err *err)
 {
+	bool lost;
+
 	if (run->loaded_device)
 		return MINDPROF_OK;
 	run->loaded_device = true;
 	if (!run->params.npu)
+		return MINDPROF_OK;
+	MP_TRY(is_lost(run, &lost, err));
+	if (lost)
 		return MINDPROF_OK;
 	MP_TRY(open_files(run, err));
 	if (!run->device.files.len) {

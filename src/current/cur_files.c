@@ -54,3 +54,9 @@ void cur_files_release(struct cur_file_list *list)
 		mp_free(list->names.at[i]);
 	mp_vec_release(&list->names);
 }
+
+void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *failure)
+{
+	mp_store_note(run->store, MP_PROBLEM, "unreadable", path, -1, "%s",
+		      failure->n_causes ? failure->causes[0].text : "cannot be read");
+}

@@ -243,6 +243,10 @@ mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct
 		found = op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, MP_FWK_27, run->store);
 	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
 		status = fit_clock(&walk, &found, err);
+	if (run->params.npu && !found)
+		mp_store_note(run->store, MP_PROBLEM, "no-device-clock",
+			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
+			      "host_start.log and start_info give no common clock of host and device");
 	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
 		op_range_clock_assume(&walk.clock, file->path, run->store);
 	else if (!found)

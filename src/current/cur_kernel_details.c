@@ -384,15 +384,13 @@ static mp_status open_summary(struct details *details, const char *name, summari
 	struct cur_run *run = details->run;
 	struct summary summary = {0};
 	mp_err failure = {0};
-	char text[256];
 	mp_status status =
 		mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &summary.input, &failure);
 
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
 	if (status) {
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", run->exported.path, -1, "%s",
-			      mindprof_error_text(&failure, text, sizeof(text)));
+		cur_note_unreadable(run, run->exported.path, &failure);
 		return MINDPROF_OK;
 	}
 	status = read_header(details, &summary, err);

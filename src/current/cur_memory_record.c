@@ -155,6 +155,10 @@ static mp_status read_all(struct records *records, mp_err *err)
 	bool found;
 
 	MP_TRY(read_pattern(records, "memory_record*.csv", ge_titles, MP_COUNT(ge_titles), take_ge, err));
+	if (run->params.npu && run->params.found && !records->at.len)
+		mp_store_note(run->store, MP_PROBLEM, "no-device-memory-record",
+			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
+			      "no memory_record*.csv: memory of the device's pool is not known");
 	MP_TRY(read_mindspore(records, &found, err));
 	if (!found && run->params.cpu && run->params.npu) {
 		mp_store_note(run->store, MP_PROBLEM, "no-memory-record", run->framework.path, -1,

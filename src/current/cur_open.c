@@ -54,7 +54,6 @@ static void open_part(struct cur_run *run, const struct mp_dir *parent, const ch
 {
 	mp_err err = {0};
 	mp_status status;
-	char text[256];
 
 	*out = no_dir;
 	if (parent->fd < 0)
@@ -64,8 +63,7 @@ static void open_part(struct cur_run *run, const struct mp_dir *parent, const ch
 		return;
 	*out = no_dir;
 	if (status != MINDPROF_E_NOT_FOUND)
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", parent->path, -1, "%s",
-			      mindprof_error_text(&err, text, sizeof(text)));
+		cur_note_unreadable(run, parent->path, &err);
 }
 
 static mp_status open_parts(struct cur_run *run, mp_err *err)
@@ -84,6 +82,37 @@ static mp_status open_parts(struct cur_run *run, mp_err *err)
 	open_part(run, &run->prof, "mindstudio_profiler_output", &run->exported);
 	open_part(run, &run->prof, "analyze", &run->analyze);
 	return MINDPROF_OK;
+}
+
+/* A regular file with some content. */
+static bool has_file(const struct mp_dir *dir, const char *name)
+{
+	struct mp_file file;
+	bool found;
+
+	if (mp_file_open_at(dir, name, &file, NULL))
+		return false;
+	found = file.size > 0;
+	mp_file_close(&file);
+	return found;
+}
+
+bool cur_original_gives_up(const struct cur_run *run)
+{
+	struct mp_dir host;
+	bool has_clock;
+
+	if (cur_corrects(run, CUR_FIX_LOST_OUTPUTS))
+		return false;
+	if (!run->params.found)
+		return run->prof.fd >= 0;
+	if (!run->params.npu)
+		return false;
+	if (!run->params.text || run->prof.fd < 0 || mp_dir_open_at(&run->prof, "host", &host, NULL))
+		return true;
+	has_clock = has_file(&host, "host_start.log") && has_file(&host, "start_info");
+	mp_dir_close(&host);
+	return !has_clock;
 }
 
 mp_status cur_open(const struct mp_ctx *ctx, const struct mp_dir *rank_dir, const struct cur_options *options,
@@ -113,6 +142,10 @@ mp_status cur_open(const struct mp_ctx *ctx, const struct mp_dir *rank_dir, cons
 		cur_close(run);
 	else
 		cur_params_load(run);
+	if (!status && !run->params.found && run->prof.fd >= 0)
+		mp_store_note(
+			store, MP_PROBLEM, "no-profiler-info", run->rank_dir.path, -1,
+			"no profiler_info_*.json: the parameters of the run are guessed from its files");
 	return status;
 }
 

@@ -77,7 +77,6 @@ mp_status cur_tlv_walk(struct cur_run *run, const char *name, uint32_t fixed_byt
 	struct mp_file file;
 	mp_err failure = {0};
 	mp_status status;
-	char text[256];
 	bool good;
 
 	*found = false;
@@ -87,8 +86,7 @@ mp_status cur_tlv_walk(struct cur_run *run, const char *name, uint32_t fixed_byt
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
 	if (status && status != MINDPROF_E_NOT_FOUND)
-		mp_store_note(run->store, MP_PROBLEM, "unreadable", run->framework.path, -1, "%s",
-			      mindprof_error_text(&failure, text, sizeof(text)));
+		cur_note_unreadable(run, run->framework.path, &failure);
 	if (status)
 		return MINDPROF_OK;
 	*found = true;

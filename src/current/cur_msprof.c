@@ -4,21 +4,21 @@
  * needs. Plain ASCII objects take a fast way that checks their grammar; whatever deviates is read by the
  * general JSON reader (analysis-current.md sections 6, 7.2).
  */
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-#include <math.h>
 #include <string.h>
 
-#include "current/cur_msprof.h"
+#include "current/cur_msprof_text.h"
 
 #include "base/banned.h"
 
 #define MAX_DEPTH 32
+#define FIRST_CREDIT 512
 
 void cur_msprof_scanner_init(struct cur_msprof_scanner *scanner)
 {
+	memset(&scanner->shapes, 0, sizeof(scanner->shapes));
+	scanner->shapes.credit = FIRST_CREDIT;
 	mp_buf_init(&scanner->name, SIZE_MAX / 8);
+	mp_buf_init(&scanner->task_type, SIZE_MAX / 8);
 	mp_buf_init(&scanner->id, SIZE_MAX / 8);
 	mp_buf_init(&scanner->args_name, SIZE_MAX / 8);
 }
@@ -26,63 +26,23 @@ void cur_msprof_scanner_init(struct cur_msprof_scanner *scanner)
 void cur_msprof_scanner_release(struct cur_msprof_scanner *scanner)
 {
 	mp_buf_release(&scanner->name);
+	mp_buf_release(&scanner->task_type);
 	mp_buf_release(&scanner->id);
 	mp_buf_release(&scanner->args_name);
 }
 
 /* ---- the fast way: NULL = not plain, or not JSON ---- */
 
-static inline const uint8_t *skip_blank(const uint8_t *at, const uint8_t *end)
-{
-	while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-		at++;
-	return at;
-}
-
-/* The closing quote of a string of plain ASCII without escapes; `at` is behind the opening one. */
-static inline const uint8_t *string_end(const uint8_t *at, const uint8_t *end)
-{
-#ifdef __SSE2__
-	const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\'), blank = _mm_set1_epi8(' ');
-
-	for (; end - at >= 16; at += 16) {
-		__m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
-		/* Signed: bytes from 0x80 on are below the blank, too. */
-		__m128i special =
-			_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, escape)),
-				     _mm_cmplt_epi8(text, blank));
-		int mask = _mm_movemask_epi8(special);
-
-		if (mask) {
-			at += __builtin_ctz((unsigned)mask);
-			return *at == '"' ? at : NULL;
-		}
-	}
-#endif
-	for (; at < end; at++) {
-		if (*at == '"')
-			return at;
-		if (*at == '\\' || *at < ' ' || *at >= 0x80)
-			return NULL;
-	}
-	return NULL;
-}
-
-static inline bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end)
 {
 	const uint8_t *begin = at;
 
-	while (at < end && is_digit(*at))
+	while (at < end && cur_is_digit(*at))
 		at++;
 	return at == begin ? NULL : at;
 }
 
-static const uint8_t *number_end(const uint8_t *at, const uint8_t *end)
+const uint8_t *cur_number_end(const uint8_t *at, const uint8_t *end)
 {
 	if (at < end && *at == '-')
 		at++;
@@ -115,28 +75,28 @@ static const uint8_t *skip_members(const uint8_t *at, const uint8_t *end, bool i
 {
 	uint8_t close = is_object ? '}' : ']';
 
-	at = skip_blank(at, end);
+	at = cur_skip_blank(at, end);
 	if (at < end && *at == close)
 		return at + 1;
 	while (depth < MAX_DEPTH && at < end) {
 		if (is_object) {
-			if (*at != '"' || !(at = string_end(at + 1, end)))
+			if (*at != '"' || !(at = cur_string_end(at + 1, end)))
 				return NULL;
-			at = skip_blank(at + 1, end);
+			at = cur_skip_blank(at + 1, end);
 			if (at == end || *at != ':')
 				return NULL;
-			at = skip_blank(at + 1, end);
+			at = cur_skip_blank(at + 1, end);
 		}
 		if (at == end || !(at = skip_value(at, end, depth + 1)))
 			return NULL;
-		at = skip_blank(at, end);
+		at = cur_skip_blank(at, end);
 		if (at == end)
 			return NULL;
 		if (*at == close)
 			return at + 1;
 		if (*at != ',')
 			return NULL;
-		at = skip_blank(at + 1, end);
+		at = cur_skip_blank(at + 1, end);
 	}
 	return NULL;
 }
@@ -145,7 +105,7 @@ static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, unsigned
 {
 	switch (*at) {
 	case '"':
-		at = string_end(at + 1, end);
+		at = cur_string_end(at + 1, end);
 		return at ? at + 1 : NULL;
 	case '{':
 	case '[':
@@ -157,7 +117,7 @@ static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, unsigned
 	case 'n':
 		return skip_word(at, end, "null");
 	default:
-		return number_end(at, end);
+		return cur_number_end(at, end);
 	}
 }
 
@@ -169,13 +129,13 @@ static bool take_us(const uint8_t *text, size_t len, int64_t *out)
 
 	if (len < 1 || len > 18)
 		return mp_num_parse_scaled((const char *)text, len, 3, out);
-	for (; i < len && is_digit(text[i]); i++)
+	for (; i < len && cur_is_digit(text[i]); i++)
 		value = value * 10 + (text[i] - '0');
 	decimals = len - i - (i < len);
 	if (!i || decimals > 3 || (i < len && (text[i] != '.' || !decimals)) || i > 15)
 		return mp_num_parse_scaled((const char *)text, len, 3, out);
 	for (i++; i < len; i++) {
-		if (!is_digit(text[i]))
+		if (!cur_is_digit(text[i]))
 			return mp_num_parse_scaled((const char *)text, len, 3, out);
 		value = value * 10 + (text[i] - '0');
 	}
@@ -214,17 +174,37 @@ static void take_field(struct cur_msprof_event *event, struct mp_str key, struct
 /* "name" at the beginning of the args: metadata have nothing else. */
 static void take_args_name(struct cur_msprof_event *event)
 {
-	const uint8_t *at = skip_blank(event->args + 1, event->args_close);
+	const uint8_t *at = cur_skip_blank(event->args + 1, event->args_close);
 	const uint8_t *close;
 
 	if (event->args_close - at < 8 || memcmp(at, "\"name\"", 6) != 0)
 		return;
-	at = skip_blank(at + 6, event->args_close);
+	at = cur_skip_blank(at + 6, event->args_close);
 	if (at == event->args_close || *at != ':')
 		return;
-	at = skip_blank(at + 1, event->args_close);
-	if (at < event->args_close && *at == '"' && (close = string_end(at + 1, event->args_close)) != NULL)
+	at = cur_skip_blank(at + 1, event->args_close);
+	if (at < event->args_close && *at == '"' &&
+	    (close = cur_string_end(at + 1, event->args_close)) != NULL)
 		event->args_name = (struct mp_str){(const char *)at + 1, (size_t)(close - at - 1)};
+}
+
+/* What the args of a kernel tell; a text that only looks like the key does no harm. */
+static void take_args_values(struct cur_msprof_event *event)
+{
+	static const char task_type[] = "\"Task Type\"", named[] = "\"mindspore_op\"";
+	const uint8_t *end = event->args_close, *at, *close;
+	size_t len = (size_t)(end - event->args);
+
+	event->args_named = memmem(event->args, len, named, sizeof(named) - 1) != NULL;
+	at = memmem(event->args, len, task_type, sizeof(task_type) - 1);
+	if (!at)
+		return;
+	at = cur_skip_blank(at + sizeof(task_type) - 1, end);
+	if (at == end || *at != ':')
+		return;
+	at = cur_skip_blank(at + 1, end);
+	if (at < end && *at == '"' && (close = cur_string_end(at + 1, end)) != NULL)
+		event->task_type = (struct mp_str){(const char *)at + 1, (size_t)(close - at - 1)};
 }
 
 static void take_value(struct cur_msprof_event *event, struct mp_str key, const uint8_t *from,
@@ -235,7 +215,7 @@ static void take_value(struct cur_msprof_event *event, struct mp_str key, const 
 			return;
 		event->args = from;
 		event->args_close = to - 1;
-		event->args_empty = skip_blank(from + 1, to) == to - 1;
+		event->args_empty = cur_skip_blank(from + 1, to) == to - 1;
 	} else if (*from == '"') {
 		take_field(event, key, (struct mp_str){(const char *)from + 1, (size_t)(to - from - 2)},
 			   true);
@@ -246,31 +226,31 @@ static void take_value(struct cur_msprof_event *event, struct mp_str key, const 
 
 static const uint8_t *scan_plain(const uint8_t *at, const uint8_t *end, struct cur_msprof_event *event)
 {
-	at = skip_blank(at + 1, end);
+	at = cur_skip_blank(at + 1, end);
 	if (at < end && *at == '}')
 		return at + 1;
 	while (at < end) {
 		struct mp_str key = {(const char *)at + 1, 0};
 		const uint8_t *value;
 
-		if (*at != '"' || !(at = string_end(at + 1, end)))
+		if (*at != '"' || !(at = cur_string_end(at + 1, end)))
 			return NULL;
 		key.len = (size_t)(at - (const uint8_t *)key.text);
-		at = skip_blank(at + 1, end);
+		at = cur_skip_blank(at + 1, end);
 		if (at == end || *at != ':')
 			return NULL;
-		value = skip_blank(at + 1, end);
+		value = cur_skip_blank(at + 1, end);
 		if (value == end || !(at = skip_value(value, end, 1)))
 			return NULL;
 		take_value(event, key, value, at);
-		at = skip_blank(at, end);
+		at = cur_skip_blank(at, end);
 		if (at == end)
 			return NULL;
 		if (*at == '}')
 			return at + 1;
 		if (*at != ',')
 			return NULL;
-		at = skip_blank(at + 1, end);
+		at = cur_skip_blank(at + 1, end);
 	}
 	return NULL;
 }
@@ -301,12 +281,14 @@ static bool scan_args(struct cur_msprof_scanner *scanner, struct mp_json *json,
 	event->args = (const uint8_t *)json->at - 1;
 	event->args_empty = true;
 	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
-		bool is_name = mp_json_key_is(json, "name");
+		bool is_name = mp_json_key_is(json, "name"), is_task = mp_json_key_is(json, "Task Type");
 
 		event->args_empty = false;
+		event->args_named |= mp_json_key_is(json, "mindspore_op");
 		type = mp_json_next(json);
-		if (is_name && type == MP_JSON_STRING) {
-			if (!text_of(json, type, &scanner->args_name, &event->args_name))
+		if ((is_name || is_task) && type == MP_JSON_STRING) {
+			if (!text_of(json, type, is_name ? &scanner->args_name : &scanner->task_type,
+				     is_name ? &event->args_name : &event->task_type))
 				return false;
 		} else if ((type == MP_JSON_OBJECT || type == MP_JSON_ARRAY) && !mp_json_skip(json, type)) {
 			break;
@@ -368,8 +350,10 @@ static const uint8_t *scan_general(struct cur_msprof_scanner *scanner, const uin
 const uint8_t *cur_msprof_scan(struct cur_msprof_scanner *scanner, const uint8_t *at, const uint8_t *end,
 			       struct cur_msprof_event *event, const uint8_t **fault)
 {
-	const uint8_t *behind;
+	const uint8_t *behind = cur_shapes_scan(&scanner->shapes, at, end, event);
 
+	if (behind)
+		return behind;
 	*event = (struct cur_msprof_event){0};
 	behind = scan_plain(at, end, event);
 	if (!behind) {
@@ -378,5 +362,9 @@ const uint8_t *cur_msprof_scan(struct cur_msprof_scanner *scanner, const uint8_t
 	}
 	if (event->phase == 'M' && event->args)
 		take_args_name(event);
+	else if (event->phase == 'X' && event->args)
+		take_args_values(event);
+	if (event->phase != 'M')
+		cur_shapes_learn(&scanner->shapes, at, behind);
 	return behind;
 }

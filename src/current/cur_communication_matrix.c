@@ -32,10 +32,16 @@ struct kind {
 	MP_VEC(struct bucket) buckets;
 };
 
+/* An operator and its step: UINT32_MAX = in none. */
+struct placed {
+	uint32_t step, op;
+};
+
 struct matrix {
 	struct cur_run *run;
 	const struct cur_communication *all;
 	struct mp_out *out;
+	MP_VEC(struct placed) placed; /* by step, then in file order */
 	MP_VEC(struct kind) kinds;
 };
 
@@ -314,22 +320,46 @@ static void put_kind(struct matrix *matrix, const struct kind *kind, bool *first
 	}
 }
 
-/* The operators of one step and kind; step UINT32_MAX = all, whatever step they are of. */
-static bool collect(struct matrix *matrix, uint32_t step, bool p2p)
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+/* The step of a link list is that of the communication operator with its name. */
+static bool place(struct matrix *matrix)
+{
+	const struct cur_communication *all = matrix->all;
+	uint32_t i;
+
+	for (i = 0; i < all->matrix.len; i++) {
+		struct mp_str name = all->matrix.at[i].key;
+		const uint64_t *found = mp_map64_lookup(&all->by_name, mp_hash_bytes(name.text, name.len, 0));
+		struct placed placed = {.step = found ? all->ops.at[*found].step : UINT32_MAX, .op = i};
+
+		if (!mp_vec_push(&matrix->placed, placed))
+			return false;
+	}
+	if (matrix->placed.len)
+		qsort(matrix->placed.at, matrix->placed.len, sizeof(struct placed), compare_placed);
+	return true;
+}
+
+/* The operators of one kind among placed[begin, end). */
+static bool collect(struct matrix *matrix, size_t begin, size_t end, bool p2p)
 {
 	size_t i, k, b;
 
 	release_kinds(matrix);
-	for (i = 0; i < matrix->all->matrix.len; i++) {
-		const struct cur_member *op = &matrix->all->matrix.at[i];
-		const uint64_t *found =
-			mp_map64_lookup(&matrix->all->by_name, mp_hash_bytes(op->key.text, op->key.len, 0));
+	for (i = begin; i < end; i++) {
+		const struct cur_member *op = &matrix->all->matrix.at[matrix->placed.at[i].op];
 		bool is_p2p = memmem(op->key.text, op->key.len, "Send", 4) ||
 			      memmem(op->key.text, op->key.len, "Receive", 7);
 
 		if (is_p2p != p2p || (op->key.len >= 5 && !memcmp(op->key.text, "Total", 5)))
-			continue;
-		if (step != UINT32_MAX && (!found || matrix->all->ops.at[*found].step != step))
 			continue;
 		if (!add_operator(matrix, op, p2p))
 			return false;
@@ -342,11 +372,11 @@ static bool collect(struct matrix *matrix, uint32_t step, bool p2p)
 	return true;
 }
 
-static bool put_step(struct matrix *matrix, struct mp_str name, uint32_t step, bool is_first)
+static bool put_step(struct matrix *matrix, struct mp_str name, size_t begin, size_t end)
 {
 	int p2p;
 
-	mp_out_str(matrix->out, is_first ? "{\"step" : ", \"step");
+	mp_out_str(matrix->out, begin ? ", \"step" : "\"step");
 	mp_out_write(matrix->out, name.text, name.len);
 	mp_out_str(matrix->out, "\": {");
 	for (p2p = 1; p2p >= 0; p2p--) {
@@ -354,7 +384,7 @@ static bool put_step(struct matrix *matrix, struct mp_str name, uint32_t step, b
 		size_t i;
 
 		mp_out_str(matrix->out, p2p ? "\"p2p\": {" : "}, \"collective\": {");
-		if (!collect(matrix, step, p2p))
+		if (!collect(matrix, begin, end, p2p))
 			return false;
 		for (i = 0; i < matrix->kinds.len; i++)
 			put_kind(matrix, &matrix->kinds.at[i], &first);
@@ -363,19 +393,27 @@ static bool put_step(struct matrix *matrix, struct mp_str name, uint32_t step, b
 	return true;
 }
 
+/* Steps that have operators; when no communication operator is in a step, all operators as one step without
+ * name. */
 static bool put_all(struct matrix *matrix)
 {
 	const struct cur_communication *all = matrix->all;
+	size_t i, begin, end;
 	bool any = false;
-	uint32_t i;
 
 	for (i = 0; i < all->ops.len && !any; i++)
 		any = all->ops.at[i].step != UINT32_MAX;
-	if (!any && !put_step(matrix, (struct mp_str){"", 0}, UINT32_MAX, true))
+	mp_out_str(matrix->out, "{");
+	if (!any && !put_step(matrix, (struct mp_str){"", 0}, 0, matrix->placed.len))
 		return false;
-	for (i = 0; any && i < all->steps.len; i++)
-		if (!put_step(matrix, all->steps.at[i], i, !i))
+	for (begin = 0; any && begin < matrix->placed.len; begin = end) {
+		uint32_t step = matrix->placed.at[begin].step;
+
+		for (end = begin; end < matrix->placed.len && matrix->placed.at[end].step == step; end++)
+			continue;
+		if (step != UINT32_MAX && !put_step(matrix, all->steps.at[step], begin, end))
 			return false;
+	}
 	mp_out_str(matrix->out, "}");
 	return true;
 }
@@ -388,8 +426,9 @@ static mp_status write_matrix(struct cur_run *run, struct mp_out *out, mp_err *e
 
 	MP_TRY(cur_communication_load(run, &all, err));
 	if (all.has_matrix && !all.lost && (all.has_input || cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
-		good = put_all(&matrix);
+		good = place(&matrix) && put_all(&matrix);
 	release_kinds(&matrix);
+	mp_vec_release(&matrix.placed);
 	mp_vec_release(&matrix.kinds);
 	cur_communication_release(&all);
 	return good ? MINDPROF_OK : mp_err_nomem(err, 0);

@@ -313,12 +313,12 @@ const struct cur_output cur_memory_record = {
 
 struct module_rows {
 	struct mp_out *out;
-	struct mp_buf rows;
+	struct mp_buf rows; /* the header first */
+	bool any;
 };
 
-static bool take_module_row(void *user, const struct mp_csv *csv, const int *columns MP_UNUSED)
+static void put_module_row(struct module_rows *rows, const struct mp_csv *csv)
 {
-	struct module_rows *rows = user;
 	struct mp_csv_out row;
 	size_t i;
 
@@ -326,6 +326,14 @@ static bool take_module_row(void *user, const struct mp_csv *csv, const int *col
 	for (i = 0; i < csv->n_fields; i++)
 		mp_csv_out_field(&row, csv->fields[i].text, csv->fields[i].len);
 	mp_csv_out_end_row(&row);
+}
+
+static bool take_module_row(void *user, const struct mp_csv *csv, const int *columns MP_UNUSED)
+{
+	struct module_rows *rows = user;
+
+	rows->any = true;
+	put_module_row(rows, csv);
 	if (rows->rows.len > 65536) {
 		mp_out_write(rows->out, rows->rows.data, rows->rows.len);
 		mp_buf_clear(&rows->rows);
@@ -333,25 +341,19 @@ static bool take_module_row(void *user, const struct mp_csv *csv, const int *col
 	return !rows->rows.failed;
 }
 
-/* The header line of the last file, with CRLF. */
-static mp_status put_module_header(struct cur_run *run, const char *name, struct mp_out *out, mp_err *err)
+/* The header line of the last file. */
+static mp_status put_module_header(struct cur_run *run, const char *name, struct module_rows *rows,
+				   mp_err *err)
 {
 	struct mp_input input;
 	struct mp_csv csv;
 	mp_status failed;
-	size_t i;
 
 	if (mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL) != MINDPROF_OK)
 		return MINDPROF_OK;
 	mp_csv_init(&csv, input.data, input.size);
-	if (mp_csv_next(&csv)) {
-		for (i = 0; i < csv.n_fields; i++) {
-			if (i)
-				mp_out_str(out, ",");
-			cur_csv_text(out, csv.fields[i].text, csv.fields[i].len);
-		}
-		mp_out_str(out, "\r\n");
-	}
+	if (mp_csv_next(&csv))
+		put_module_row(rows, &csv);
 	failed = csv.failed;
 	mp_csv_release(&csv);
 	mp_input_close(&input);
@@ -373,11 +375,12 @@ static mp_status write_module_mem(struct cur_run *run, struct mp_out *out, mp_er
 	status = MINDPROF_OK;
 	mp_buf_init(&rows.rows, SIZE_MAX / 8);
 	if (files.names.len)
-		status = put_module_header(run, files.names.at[files.names.len - 1], out, err);
+		status = put_module_header(run, files.names.at[files.names.len - 1], &rows, err);
 	for (i = 0; !status && i < files.names.len; i++)
 		status = cur_csv_rows(run, &run->exported, files.names.at[i], NULL, 0, take_module_row, &rows,
 				      err);
-	mp_out_write(out, rows.rows.data, rows.rows.len);
+	if (rows.any)
+		mp_out_write(out, rows.rows.data, rows.rows.len);
 	mp_buf_release(&rows.rows);
 	cur_files_release(&files);
 	return status;

@@ -170,19 +170,35 @@ static void test_link_match(void **state)
 		      "A,1.001\t\n" /* other start */
 		      "B,1.000\t\n" /* other name */
 		      "C,2.000\n"   /* without a tab */
-		      "D,x\t\n");   /* not a time */
+		      "D,x\t\n"     /* not a time */
+		      "E,3.000\t\n"
+		      "F,3.000\t\n"); /* with E */
 	open_run(0);
 	add_link("A", 1000, "first", 1);
 	add_link("A", 1000, "last", 2);
 	add_link("B", 1001, "never", 3);
 	add_link("C", 2000, "bare", 4);
 	add_link("D", 0, "never", 5);
+	add_link("E", 3000, "one", 6);
+	add_link("F", 3000, "other", 7);
 	expect_details("Name,Start Time(us)\r\n"
 		       "last/A,1.000\t\r\n"
 		       "A,1.001\t\r\n"
 		       "B,1.000\t\r\n"
 		       "bare/C,2.000\r\n"
-		       "D,x\t\r\n");
+		       "D,x\t\r\n"
+		       "one/E,3.000\t\r\n"
+		       "other/F,3.000\t\r\n");
+}
+
+/* Line ends of the input are no part of the last cell. */
+static void test_line_ends(void **state)
+{
+	(void)state;
+	rank_put_text(&rank, SUMMARY, "Op Name,Task Start Time(us)\r\nA,1.000\t\r\nB,2.000\r\n");
+	open_run(0);
+	add_link("B", 2000, "L", 1);
+	expect_details("Name,Start Time(us)\r\nA,1.000\t\r\nL/B,2.000\r\n");
 }
 
 /* Python's csv: quotes stay where the cell needs them, go where not; a quote inside a bare cell is doubled.
@@ -549,31 +565,19 @@ static void test_copy_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_columns),
-		TEST(test_launch_and_step),
-		TEST(test_step_of_kernel),
-		TEST(test_no_step_column),
-		TEST(test_link_match),
-		TEST(test_quotes),
-		TEST(test_level0),
-		TEST(test_slices),
-		TEST(test_headers),
-		TEST(test_lost),
-		TEST(test_wanted),
-		TEST(test_no_summary),
-		TEST(test_missing_columns),
-		TEST(test_broken_rows),
-		TEST(test_nul),
-		TEST(test_empty_files),
-		TEST(test_many_columns),
-		TEST(test_cuts),
-		TEST(test_no_memory),
-		TEST(test_copies),
-		TEST(test_copy_absent),
-		TEST(test_copy_newest),
-		TEST(test_copy_slices),
-		TEST(test_copy_empty),
-		TEST(test_copy_no_memory),
+		TEST(test_columns),        TEST(test_launch_and_step),
+		TEST(test_step_of_kernel), TEST(test_no_step_column),
+		TEST(test_link_match),     TEST(test_line_ends),
+		TEST(test_quotes),         TEST(test_level0),
+		TEST(test_slices),         TEST(test_headers),
+		TEST(test_lost),           TEST(test_wanted),
+		TEST(test_no_summary),     TEST(test_missing_columns),
+		TEST(test_broken_rows),    TEST(test_nul),
+		TEST(test_empty_files),    TEST(test_many_columns),
+		TEST(test_cuts),           TEST(test_no_memory),
+		TEST(test_copies),         TEST(test_copy_absent),
+		TEST(test_copy_newest),    TEST(test_copy_slices),
+		TEST(test_copy_empty),     TEST(test_copy_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

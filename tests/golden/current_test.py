@@ -63,20 +63,26 @@ def output_files(top):
     return found
 
 
-def check_case(mindprof, case, scratch):
-    raw = unpacked(os.path.join(GOLDEN, case, "raw"), os.path.join(scratch, case, "raw"))
-    expected, out = os.path.join(GOLDEN, case, "expected"), os.path.join(scratch, case, "out")
+def check_analysis(mindprof, raw, expected, scratch):
+    """Analyses raw as the original does and compares with expected; both are copied to scratch."""
+    out = os.path.join(scratch, "out")
     run = subprocess.run([mindprof, "analyze", "--as-original", "--out", out, raw], capture_output=True, text=True)
-    assert run.returncode in (0, 3), f"{case}: exit code {run.returncode}: {run.stderr}"
+    assert run.returncode in (0, 3), f"exit code {run.returncode}: {run.stderr}"
     for path in glob.glob(os.path.join(out, "*", "ASCEND_PROFILER_OUTPUT", ".mindprof.json")):
         os.unlink(path)
     extra = output_files(out) - output_files(expected)
-    assert not extra, f"{case}: files that the original does not write: {sorted(extra)}"
-    want = without_sentences(shutil.copytree(expected, os.path.join(scratch, case, "expected")))
+    assert not extra, f"files that the original does not write: {sorted(extra)}"
+    want = without_sentences(shutil.copytree(expected, os.path.join(scratch, "expected")))
     without_sentences(out)
     compare = subprocess.run([COMPARE, "--ts", "0.0005", want, out], capture_output=True, text=True)
-    assert compare.returncode == 0, f"{case}:\n{compare.stdout}{compare.stderr}"
+    assert compare.returncode == 0, f"\n{compare.stdout}{compare.stderr}"
     return len(output_files(expected))
+
+
+def check_case(mindprof, case, scratch):
+    folder = os.path.join(scratch, case)
+    raw = unpacked(os.path.join(GOLDEN, case, "raw"), os.path.join(folder, "raw"))
+    return check_analysis(mindprof, raw, os.path.join(GOLDEN, case, "expected"), folder)
 
 
 def main():
@@ -92,7 +98,7 @@ def main():
                 print(f"{case}: {check_case(mindprof, case, scratch)} files equal", flush=True)
             except AssertionError as failure:
                 failures.append(case)
-                print(f"FAILED {failure}", flush=True)
+                print(f"FAILED {case}: {failure}", flush=True)
     print(f"{len(cases)} cases, {len(failures)} failed {failures or ''}")
     return 1 if failures or not cases else 0
 

@@ -37,14 +37,18 @@ static const struct cli_example examples[] = {
 struct view {
 	const char *table, *columns, *order_by;
 	const char *needs; /* another table that must have rows */
+	bool only_filled;  /* not shown when empty: most recordings are not of a device */
 };
 static const struct view screen[] = {
-	{"steps", "step,dur_ns,covered_ns,waiting_ns,gap_ns,share,mark", "dur_ns", NULL},
+	{"step_times", "step,computing_ns,not_overlapped_ns,free_ns,preparing_ns,computing_share", NULL, NULL,
+	 true},
+	{"kernels", "name,count,total_ns,avg_ns,max_ns,share", NULL, NULL, true},
+	{"steps", "step,dur_ns,covered_ns,waiting_ns,gap_ns,share,mark", "dur_ns", NULL, false},
 	/* without operators this table has the ranges, which come next anyway */
-	{"operators", "name,count,total_ns,avg_ns,max_ns,share", NULL, "operator_types"},
-	{"ranges", "name,class,count,total_ns,self_ns,avg_ns,max_ns", NULL, NULL},
-	{"waiting", "queue,side,items,wait_ns,wait_avg_ns,wait_share,depth_avg,verdict", NULL, NULL},
-	{"memory_peak", "owner,held_bytes,share,at_ns,step", NULL, NULL},
+	{"operators", "name,count,total_ns,avg_ns,max_ns,share", NULL, "operator_types", false},
+	{"ranges", "name,class,count,total_ns,self_ns,avg_ns,max_ns", NULL, NULL, false},
+	{"waiting", "queue,side,items,wait_ns,wait_avg_ns,wait_share,depth_avg,verdict", NULL, NULL, false},
+	{"memory_peak", "owner,held_bytes,share,at_ns,step", NULL, NULL, false},
 };
 
 /* -------------------------------------------------------------------- head */
@@ -84,6 +88,8 @@ static int print_table(struct mindprof_trace *trace, const struct view *view, ui
 	if (mindprof_trace_table(trace, view->table, &table, &error) ||
 	    (view->needs && mindprof_trace_table(trace, view->needs, &needed, &error)))
 		return cli_failed(&error, NULL);
+	if (view->only_filled && !mindprof_table_rows(table))
+		return CLI_DONE;
 	cli_progress_end();
 	putchar('\n');
 	if (!needed || !mindprof_table_rows(table))

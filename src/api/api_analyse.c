@@ -32,7 +32,8 @@ struct analyser {
 	struct mindprof_trace *trace;
 	const struct mindprof_analyse_options *options;
 	bool only_original, is_current;
-	struct api_current current;
+	struct api_current own;      /* with other options than the trace's */
+	struct api_current *current; /* that one or the trace's */
 	MP_VEC(struct file) files;
 	struct mp_dir dir; /* output folder */
 	struct api_manifest manifest;
@@ -175,14 +176,14 @@ static mp_status plan_outputs(struct analyser *analyser, mp_err *err)
 {
 	size_t i;
 
-	if (!analyser->is_current || cur_original_gives_up(&analyser->current.run))
+	if (!analyser->is_current || cur_original_gives_up(&analyser->current->run))
 		return MINDPROF_OK;
 	for (i = 0; cur_outputs[i]; i++) {
 		struct file file = {.kind = FILE_OUTPUT, .output = cur_outputs[i]};
 
-		if (!makes_trace(analyser, file.output) || !file.output->wanted(&analyser->current.run))
+		if (!makes_trace(analyser, file.output) || !file.output->wanted(&analyser->current->run))
 			continue;
-		api_current_name(&analyser->current, file.output, file.name, sizeof(file.name));
+		api_current_name(analyser->current, file.output, file.name, sizeof(file.name));
 		MP_TRY(add_file(analyser, file, err));
 	}
 	return MINDPROF_OK;
@@ -220,9 +221,9 @@ static mp_status write_content(struct analyser *analyser, const struct file *fil
 		return mp_write_table_csv(&made->table, out, err);
 	case FILE_OUTPUT:
 		if (!strcmp(file->name, TRACE_FILE))
-			return api_current_trace(&analyser->current, file->output, &analyser->dir,
+			return api_current_trace(analyser->current, file->output, &analyser->dir,
 						 flavour == MINDPROF_FLAVOUR_PORTABLE, out, err);
-		return file->output->write(&analyser->current.run, out, err);
+		return file->output->write(&analyser->current->run, out, err);
 	}
 	return MINDPROF_OK;
 }
@@ -302,8 +303,8 @@ static mp_status take_notes(struct analyser *analyser, mp_err *err)
 	if (!analyser->is_current)
 		return MINDPROF_OK;
 	if (!trace->described)
-		return api_make_descriptions(trace, analyser->current.store, err);
-	return api_add_notes(trace, analyser->current.store, err);
+		return api_make_descriptions(trace, analyser->current->store, err);
+	return api_add_notes(trace, analyser->current->store, err);
 }
 
 static mp_status write_all(struct analyser *analyser, mp_err *err)
@@ -382,15 +383,18 @@ static mp_status prepare(struct analyser *analyser, mp_err *err)
 	MP_TRY(check_steps(analyser->options, err));
 	analyser->only_original = analyser->options->as_original && !*analyser->options->as_original;
 	analyser->is_current = api_is_current(analyser->trace);
-	if (analyser->is_current)
-		MP_TRY(api_current_open(analyser->trace, &options, &analyser->current, err));
+	analyser->current = &analyser->own;
+	if (analyser->is_current && options.corrections == CUR_FIX_ALL && !options.step_list)
+		MP_TRY(api_current_shared(analyser->trace, &analyser->current, err));
+	else if (analyser->is_current)
+		MP_TRY(api_current_open(analyser->trace, &options, &analyser->own, err));
 	MP_TRY(plan_files(analyser, err));
 	return open_output(analyser, err);
 }
 
 static void release(struct analyser *analyser)
 {
-	api_current_close(&analyser->current);
+	api_current_close(&analyser->own);
 	mp_vec_release(&analyser->files);
 	api_manifest_release(&analyser->manifest);
 	if (analyser->dir.path)

@@ -52,6 +52,14 @@ void api_current_close(struct api_current *current)
 	current->store = NULL;
 }
 
+mp_status api_current_shared(struct mindprof_trace *trace, struct api_current **out, mp_err *err)
+{
+	struct cur_options options = {.corrections = CUR_FIX_ALL};
+
+	*out = &trace->current;
+	return trace->current.store ? MINDPROF_OK : api_current_open(trace, &options, &trace->current, err);
+}
+
 void api_current_name(const struct api_current *current, const struct cur_output *output, char *name,
 		      size_t size)
 {

@@ -127,6 +127,7 @@ void mindprof_trace_free(struct mindprof_trace *trace)
 	for (i = 0; trace->tables && i < api_n_tables(); i++)
 		mp_table_release(&trace->tables[i].table);
 	mp_free(trace->tables);
+	api_current_close(&trace->current);
 	mp_store_free(trace->store);
 	mp_free(trace->sources);
 	mp_pool_free(trace->pool);

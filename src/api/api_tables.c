@@ -23,9 +23,18 @@ static size_t n_analyses(void)
 	return n;
 }
 
+static size_t n_current(void)
+{
+	size_t n = 0;
+
+	while (cur_tables[n])
+		n++;
+	return n;
+}
+
 size_t api_n_tables(void)
 {
-	return TABLES_BEFORE + n_analyses() + TABLES_AFTER;
+	return TABLES_BEFORE + n_current() + n_analyses() + TABLES_AFTER;
 }
 
 const struct mp_table_shape *api_table_shape(size_t index)
@@ -36,7 +45,9 @@ const struct mp_table_shape *api_table_shape(size_t index)
 		return &api_facts_shape;
 	if (index + TABLES_AFTER == api_n_tables())
 		return &api_notes_shape;
-	return mp_analyses[index - TABLES_BEFORE]->shape;
+	if (index < TABLES_BEFORE + n_current())
+		return cur_tables[index - TABLES_BEFORE]->shape;
+	return mp_analyses[index - TABLES_BEFORE - n_current()]->shape;
 }
 
 size_t api_find_table(const char *name)
@@ -66,15 +77,39 @@ static bool is_own_table(size_t index)
 	return index < TABLES_BEFORE || index + TABLES_AFTER == api_n_tables();
 }
 
+static mp_status compute_current(struct mindprof_trace *trace, const struct cur_table *table,
+				 struct mp_table *out, mp_err *err)
+{
+	struct api_current *current;
+
+	if (!api_is_current(trace)) {
+		out->empty_reason = "the recording is not of a device";
+		return MINDPROF_OK;
+	}
+	MP_TRY(api_current_shared(trace, &current, err));
+	MP_TRY(table->fill(&current->run, out, err));
+	return trace->described ? api_add_notes(trace, current->store, err) : MINDPROF_OK;
+}
+
+static mp_status compute_analysis(struct mindprof_trace *trace, const struct mp_analysis *analysis,
+				  struct mp_table *out, mp_err *err)
+{
+	MP_TRY(api_load(trace, err));
+	return analysis->run(trace->store, trace->pool, out, err);
+}
+
 static mp_status compute(struct mindprof_trace *trace, size_t index, mp_err *err)
 {
 	struct mindprof_table *table = &trace->tables[index];
+	size_t at = index - TABLES_BEFORE;
 	mp_status status;
 
 	if (is_own_table(index))
 		return api_describe(trace, err);
-	MP_TRY(api_load(trace, err));
-	status = mp_analyses[index - TABLES_BEFORE]->run(trace->store, trace->pool, &table->table, err);
+	if (at < n_current())
+		status = compute_current(trace, cur_tables[at], &table->table, err);
+	else
+		status = compute_analysis(trace, mp_analyses[at - n_current()], &table->table, err);
 	if (status) {
 		mp_table_release(&table->table);
 		mp_table_init(&table->table, api_table_shape(index));

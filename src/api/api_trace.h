@@ -13,6 +13,7 @@
 #include "analyses/analyses.h"
 #include "base/file.h"
 #include "current/cur.h"
+#include "current/cur_tables.h"
 #include "readers/readers.h"
 #include "writers/writers.h"
 
@@ -30,6 +31,12 @@ struct api_source {
 	bool failed;                    /* after reading: nothing of it could be used */
 };
 
+/* The output files and tables of the current layout. */
+struct api_current {
+	struct mp_store *store; /* owned; notes and strings; NULL = not open */
+	struct cur_run run;
+};
+
 struct mindprof_trace {
 	char *path;           /* owned; as given */
 	struct mp_dir dir;    /* the run, or the parent of the file */
@@ -41,19 +48,18 @@ struct mindprof_trace {
 	size_t n_sources;
 	struct mp_store *store;        /* owned; NULL until events were read and kept */
 	struct mindprof_table *tables; /* owned; api_n_tables(), those of mindprof_table_name */
+	struct api_current current;    /* with every correction and all steps; opened by api_current_shared */
 	bool described; /* the tables "sources", "facts" and "notes" are made */
 };
 
 /* --- api_current.c: the output files of the current layout */
-struct api_current {
-	struct mp_store *store; /* owned; notes and strings */
-	struct cur_run run;
-};
 /* Whether the run is a directory that MindSpore or CANN filled. */
 bool api_is_current(const struct mindprof_trace *trace);
 mp_status api_current_open(struct mindprof_trace *trace, const struct cur_options *options, struct api_current *out,
 			   mp_err *err);
 void api_current_close(struct api_current *current);
+/* The one of the trace, opened the first time. */
+mp_status api_current_shared(struct mindprof_trace *trace, struct api_current **out, mp_err *err);
 /* The file name of an output; the rank stands for %s. */
 void api_current_name(const struct api_current *current, const struct cur_output *output, char *name, size_t size);
 /* trace_view.json: the original's form, or converted to the portable one by way of a file in dir. */

@@ -91,7 +91,7 @@ static inline uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
 	return *last - 1;
 }
 
-static enum cur_task task_of(struct mp_str type)
+static enum cur_task task_of(struct mp_str type, struct mp_str name)
 {
 	/* DSA makes random numbers and is an operator as well. */
 	static const char *const compute[] = {"AI_VECTOR_CORE", "AI_CORE", "MIX_AIC",
@@ -107,7 +107,7 @@ static enum cur_task task_of(struct mp_str type)
 		if (cur_str_is(type, compute[i]))
 			return CUR_TASK_COMPUTE;
 	for (i = 0; i < MP_COUNT(host); i++)
-		if (cur_str_is(type, host[i]))
+		if (cur_str_is(type, host[i]) || cur_str_is(name, host[i]))
 			return CUR_TASK_HOST;
 	return CUR_TASK_OTHER;
 }
@@ -135,7 +135,7 @@ static bool take_range(const struct device_read *read, struct worker *worker, st
 		.args = event->args_named   ? CUR_ARGS_NAMED
 			: event->args_empty ? CUR_ARGS_EMPTY
 					    : CUR_ARGS_SOME,
-		.task = (uint8_t)task_of(event->task_type),
+		.task = (uint8_t)task_of(event->task_type, event->name),
 	};
 
 	if (event->args)

@@ -90,7 +90,20 @@ static inline const uint8_t *skip_number(const uint8_t *at)
 	return decimals && decimals < 8 ? at + n + 1 + decimals : NULL;
 }
 
-/* Microseconds with at most 3 decimals; NULL when they are written in another way. */
+/* n decimals of a microsecond, 1 to 8, in ns; half to even together with the ns before them. */
+static inline int64_t decimals_ns(const uint8_t *at, unsigned n, int64_t before_ns)
+{
+	uint64_t value = word_value(at, n), unit, ns, rest;
+
+	if (MP_LIKELY(n <= 3))
+		return (int64_t)(value * pow10_u64[3 - n]);
+	unit = pow10_u64[n - 3];
+	ns = value / unit;
+	rest = value % unit * 2;
+	return (int64_t)(ns + (rest > unit || (rest == unit && ((uint64_t)before_ns + ns) % 2)));
+}
+
+/* Microseconds with at most 8 decimals; NULL when they are written in another way. */
 static inline const uint8_t *take_us(const uint8_t *at, int64_t *ns)
 {
 	uint64_t whole;
@@ -103,9 +116,9 @@ static inline const uint8_t *take_us(const uint8_t *at, int64_t *ns)
 	if (*at != '.')
 		return at;
 	decimals = count_digits(at + 1);
-	if (!decimals || decimals > 3)
+	if (!decimals || (decimals == 8 && cur_is_digit(at[9])))
 		return NULL;
-	*ns += (int64_t)(word_value(at + 1, decimals) * pow10_u64[3 - decimals]);
+	*ns += decimals_ns(at + 1, decimals, *ns);
 	return at + 1 + decimals;
 }
 

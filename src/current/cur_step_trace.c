@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "current/cur_outputs.h"
+#include "current/cur_overlap.h"
 #include "current/cur_step_trace.h"
 
 #include "base/banned.h"
@@ -165,6 +166,18 @@ static bool take_device(const struct cur_run *run, struct cur_step_trace *trace)
 	return good;
 }
 
+/* Whether the layer can be made from the tasks: the original has no file then. */
+static bool takes_tasks(const struct cur_run *run)
+{
+	return run->params.npu && run->device.present && cur_corrects(run, CUR_FIX_LOST_OUTPUTS);
+}
+
+/* An export without the layer Overlap Analysis. */
+static bool take_tasks(const struct cur_run *run, struct cur_step_trace *trace)
+{
+	return take_device(run, trace) && cur_overlap_make(run, trace);
+}
+
 /* A CPU run: its operators are the computation, what no operator covers is free. */
 static bool take_cpu_ops(const struct cur_run *run, struct cur_step_trace *trace)
 {
@@ -307,6 +320,10 @@ mp_status cur_step_trace_make(struct cur_run *run, struct cur_step_trace *trace,
 		if (!can_be_made(run))
 			return MINDPROF_OK;
 		good = take_device(run, trace);
+	} else if (takes_tasks(run)) {
+		good = take_tasks(run, trace);
+		if (good && !trace->computing.at.len && !trace->communication.at.len)
+			return MINDPROF_OK;
 	} else if (!run->params.npu && cur_corrects(run, CUR_FIX_ALL_TARGETS)) {
 		MP_TRY(cur_load_cpu_ops(run, err));
 		if (!run->cpu_ops.events.len)

@@ -235,12 +235,19 @@ static bool note_entry(void *user, const char *folder, const struct mp_dir_entry
 	return true;
 }
 
+/* Ends the walk at the first entry that outputs are made from. */
+static bool is_no_output_input(void *user MP_UNUSED, const char *folder MP_UNUSED,
+			       const struct mp_dir_entry *entry MP_UNUSED, const struct api_content *content)
+{
+	return !content || !content->reader || strcmp(content->reader, API_BY_OUTPUTS) != 0;
+}
+
 static void note_contents(struct mindprof_trace *trace, struct mp_store *store)
 {
 	if (trace->file)
 		return;
 	walk_contents(trace, note_entry, store);
-	if (!trace->n_sources && !api_is_current(trace))
+	if (!trace->n_sources && walk_contents(trace, is_no_output_input, NULL))
 		mp_store_note(store, MP_PROBLEM, "nothing-to-read", NULL, -1,
 			      "nothing in '%s' can be read by this version", trace->path);
 }

@@ -66,6 +66,25 @@ static void open_part(struct cur_run *run, const struct mp_dir *parent, const ch
 		cur_note_unreadable(run, parent->path, &err);
 }
 
+/* No output needs the device's raw data, but without them the export cannot be made again. */
+static mp_status check_device(struct cur_run *run, mp_err *err)
+{
+	struct mp_dir_entry *entries = NULL;
+	bool found = false;
+	size_t n = 0, i;
+
+	if (run->prof.fd < 0)
+		return MINDPROF_OK;
+	MP_TRY(mp_dir_list(&run->prof, &entries, &n, err));
+	for (i = 0; i < n && !found; i++)
+		found = entries[i].is_dir && !strncmp(entries[i].name, "device_", 7);
+	mp_free(entries);
+	if (!found)
+		mp_store_note(run->store, MP_PROBLEM, "no-device-directory", run->prof.path, -1,
+			      "no device_* directory: the device's own files are lost");
+	return MINDPROF_OK;
+}
+
 static mp_status open_parts(struct cur_run *run, mp_err *err)
 {
 	struct mp_dir_entry *entries = NULL;
@@ -81,7 +100,7 @@ static mp_status open_parts(struct cur_run *run, mp_err *err)
 		open_part(run, &run->rank_dir, prof, &run->prof);
 	open_part(run, &run->prof, "mindstudio_profiler_output", &run->exported);
 	open_part(run, &run->prof, "analyze", &run->analyze);
-	return MINDPROF_OK;
+	return found ? check_device(run, err) : MINDPROF_OK;
 }
 
 /* A regular file with some content. */

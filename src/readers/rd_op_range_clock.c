@@ -132,7 +132,7 @@ static bool frequency(const struct mp_dir *host, struct mp_store *store, double 
 	if (scalar_of_file(host, "info.json", keys, MP_COUNT(keys), &text) && text.len)
 		ok = mp_num_parse_double(mp_buf_str(&text), text.len, mhz) && *mhz > 0;
 	else
-		mp_store_note(store, MP_WARNING, "clock-frequency", host->path, -1,
+		mp_store_note(store, MP_PROBLEM, "clock-frequency", host->path, -1,
 			      "'info.json' gives no CPU frequency: 100 MHz assumed");
 	mp_buf_release(&text);
 	return ok;

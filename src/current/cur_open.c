@@ -66,20 +66,22 @@ static void open_part(struct cur_run *run, const struct mp_dir *parent, const ch
 		cur_note_unreadable(run, parent->path, &err);
 }
 
-/* No output needs the device's raw data, but without them the export cannot be made again. */
+/* No output needs the device's own files. A copy of the exported tables alone has no host directory. */
 static mp_status check_device(struct cur_run *run, mp_err *err)
 {
 	struct mp_dir_entry *entries = NULL;
-	bool found = false;
+	bool device = false, host = false;
 	size_t n = 0, i;
 
 	if (run->prof.fd < 0)
 		return MINDPROF_OK;
 	MP_TRY(mp_dir_list(&run->prof, &entries, &n, err));
-	for (i = 0; i < n && !found; i++)
-		found = entries[i].is_dir && !strncmp(entries[i].name, "device_", 7);
+	for (i = 0; i < n; i++) {
+		device |= entries[i].is_dir && !strncmp(entries[i].name, "device_", 7);
+		host |= entries[i].is_dir && !strcmp(entries[i].name, "host");
+	}
 	mp_free(entries);
-	if (!found)
+	if (host && !device)
 		mp_store_note(run->store, MP_PROBLEM, "no-device-directory", run->prof.path, -1,
 			      "no device_* directory: the device's own files are lost");
 	return MINDPROF_OK;

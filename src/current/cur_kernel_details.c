@@ -282,17 +282,48 @@ static void arrange(const struct details *details, const struct summary *summary
 	}
 }
 
-static uint32_t split_plain(const char *at, const char *end, struct mp_str *cells)
+/* Behind a quoted cell that needs its quotes, as our own writing gives it; NULL when it is not that. */
+static const char *quoted_end(const char *at, const char *end)
 {
+	bool needed = false;
+
+	for (at++; at < end; at++) {
+		if (*at != '"') {
+			needed |= *at == ',' || *at == '\r';
+		} else if (at + 1 < end && at[1] == '"') {
+			needed = true;
+			at++;
+		} else {
+			return needed ? at + 1 : NULL;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Cells as they stand in the line, quoted ones with their quotes. 0 = what would be written differs from what
+ * stands there, or a cell goes on in the next line: for the CSV reader.
+ */
+static uint32_t split_plain(const struct summary *summary, const struct details *details, const char *at,
+			    const char *end, struct mp_str *cells)
+{
+	int32_t name = summary->column_of[details->name], start = summary->column_of[details->start];
 	uint32_t n = 0;
 
 	while (n < MAX_COLUMNS) {
-		const char *comma = memchr(at, ',', (size_t)(end - at));
+		bool quoted = at < end && *at == '"';
+		const char *cell_end = quoted ? quoted_end(at, end) : memchr(at, ',', (size_t)(end - at));
 
-		cells[n++] = (struct mp_str){at, (size_t)((comma ? comma : end) - at)};
-		if (!comma)
+		if (quoted && (!cell_end || (int32_t)n == name || (int32_t)n == start))
+			return 0;
+		cell_end = cell_end ? cell_end : end;
+		if ((cell_end < end && *cell_end != ',') ||
+		    (!quoted && cell_end > at && memchr(at, '"', (size_t)(cell_end - at))))
+			return 0;
+		cells[n++] = (struct mp_str){at, (size_t)(cell_end - at)};
+		if (cell_end == end)
 			break;
-		at = comma + 1;
+		at = cell_end + 1;
 	}
 	return n;
 }
@@ -321,14 +352,15 @@ static mp_status put_rows(struct details *details, struct summary *summary, mp_e
 			   *next = newline ? newline + 1 : summary->end;
 		const char *text_end =
 			line_end > summary->at && line_end[-1] == '\r' ? line_end - 1 : line_end;
-		bool quoted = text_end > summary->at &&
-			      memchr(summary->at, '"', (size_t)(text_end - summary->at)) != NULL;
+		bool quoted = false;
 		uint32_t n = 0;
 
+		if (text_end > summary->at) {
+			n = split_plain(summary, details, summary->at, text_end, cells);
+			quoted = !n;
+		}
 		if (quoted)
 			n = split_quoted(details, summary, cells);
-		else if (text_end > summary->at)
-			n = split_plain(summary->at, text_end, cells);
 		if (n) {
 			arrange(details, summary, cells, n, fields);
 			put_row(details, fields, !quoted);

@@ -13,7 +13,7 @@
 #define PIECE_BYTES (4u << 20)
 #define EVENT_BYTES_GUESS 192 /* of text per event that is kept */
 #define LAST_TRACKS 64        /* a power of two */
-#define FLOW_BEGIN UINT64_C(0x9e3779b97f4a7c15)
+#define TID_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* A name of a process or thread. */
 struct label {
@@ -54,7 +54,7 @@ struct device_read {
 
 static uint64_t track_key(int64_t pid, int64_t tid)
 {
-	return mp_hash_u64((uint64_t)pid) ^ ((uint64_t)tid * FLOW_BEGIN);
+	return mp_hash_u64((uint64_t)pid) ^ ((uint64_t)tid * TID_FACTOR);
 }
 
 /* UINT32_MAX when memory is out. */
@@ -245,26 +245,69 @@ static uint32_t merged_track(struct cur_device *device, struct mp_map64 *index,
 	return (uint32_t)device->tracks.len - 1;
 }
 
+/* Ids of flows; the two lowest bits of a slot tell which ends were seen, 0 = free. */
+struct flow_ids {
+	uint64_t *slots; /* owned */
+	size_t len, cap; /* cap is 0 or a power of two */
+};
+
 struct merge {
 	struct cur_device *device;
-	struct mp_map64 tracks;     /* (pid, tid) -> index */
-	struct mp_map64 flows_seen; /* id and phase */
+	struct mp_map64 tracks; /* (pid, tid) -> index */
+	struct flow_ids flows;
 	MP_VEC(struct label) labels;
 };
 
+static uint64_t *flow_slot(const struct flow_ids *ids, uint64_t id)
+{
+	size_t i = (id >> 2) & (ids->cap - 1);
+
+	while (ids->slots[i] && (ids->slots[i] ^ id) >> 2)
+		i = (i + 1) & (ids->cap - 1);
+	return &ids->slots[i];
+}
+
+static bool reserve_flows(struct flow_ids *ids, size_t more)
+{
+	struct flow_ids grown = {.len = ids->len, .cap = MP_MAX(ids->cap, (size_t)64)};
+	size_t i;
+
+	if (more > SIZE_MAX / 8 - ids->len)
+		return false;
+	while (grown.cap / 2 < ids->len + more)
+		grown.cap *= 2;
+	if (grown.cap == ids->cap)
+		return true;
+	grown.slots = mp_calloc(grown.cap, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (i = 0; i < ids->cap; i++)
+		if (ids->slots[i])
+			*flow_slot(&grown, ids->slots[i]) = ids->slots[i];
+	mp_free(ids->slots);
+	*ids = grown;
+	return true;
+}
+
+/* The first of each id and end. */
 static bool merge_flows(struct merge *merge, const struct piece *piece, const uint32_t *tracks)
 {
 	size_t i;
 
+	if (!reserve_flows(&merge->flows, piece->flows.len) ||
+	    !mp_vec_reserve(&merge->device->flows, piece->flows.len))
+		return false;
 	for (i = 0; i < piece->flows.len; i++) {
 		struct cur_device_flow flow = piece->flows.at[i];
-		uint64_t key = flow.is_end ? flow.id : mp_hash_u64(flow.id ^ FLOW_BEGIN);
+		uint64_t *slot = flow_slot(&merge->flows, flow.id);
+		uint64_t end = flow.is_end ? 2 : 1;
 
-		if (mp_map64_lookup(&merge->flows_seen, key))
+		if (*slot & end)
 			continue;
+		merge->flows.len += !*slot;
+		*slot |= (flow.id & ~UINT64_C(3)) | end;
 		flow.track = tracks[flow.track];
-		if (!mp_map64_put(&merge->flows_seen, key, 0) || !mp_vec_push(&merge->device->flows, flow))
-			return false;
+		merge->device->flows.at[merge->device->flows.len++] = flow;
 	}
 	return true;
 }
@@ -582,12 +625,14 @@ static mp_status open_files(struct cur_run *run, mp_err *err)
 			struct cur_device_file file = {0};
 			mp_err failure = {0};
 
-			if (mp_input_open_at(&run->exported, list.names.at[i], run->ctx->max_unpacked,
-					     &file.input, &failure)) {
+			status = mp_input_open_at(&run->exported, list.names.at[i], run->ctx->max_unpacked,
+						  &file.input, &failure);
+			if (status == MINDPROF_E_NOMEM) {
+				status = mp_err_nomem(err, 0);
+			} else if (status) {
 				cur_note_unreadable(run, run->exported.path, &failure);
-				continue;
-			}
-			if (!mp_vec_push(&run->device.files, file)) {
+				status = MINDPROF_OK;
+			} else if (!mp_vec_push(&run->device.files, file)) {
 				mp_input_close(&file.input);
 				status = mp_err_nomem(err, sizeof(file));
 			}
@@ -638,7 +683,7 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	}
 	mp_free(read.workers);
 	mp_map64_release(&merge.tracks);
-	mp_map64_release(&merge.flows_seen);
+	mp_free(merge.flows.slots);
 	mp_vec_release(&merge.labels);
 	return status;
 }

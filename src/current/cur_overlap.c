@@ -123,7 +123,7 @@ static bool add_spans(const intervals *list, struct cur_spans *out)
 	for (i = 0; i < list->len; i++)
 		out->at.at[out->at.len++] = (struct cur_span){
 			.ts_ns = list->at[i].begin_ns,
-			.dur_ns = list->at[i].end_ns - list->at[i].begin_ns,
+			.dur_ns = cur_sub_ns(list->at[i].end_ns, list->at[i].begin_ns),
 			.order = i,
 		};
 	return true;

@@ -32,9 +32,7 @@ static bool sort_spans(struct cur_spans *spans)
 		return false;
 	spans->before.at[0] = 0;
 	for (i = 0; i < spans->at.len; i++)
-		if (__builtin_add_overflow(spans->before.at[i], spans->at.at[i].dur_ns,
-					   &spans->before.at[i + 1]))
-			spans->before.at[i + 1] = spans->before.at[i];
+		spans->before.at[i + 1] = cur_add_ns(spans->before.at[i], spans->at.at[i].dur_ns);
 	spans->before.len = spans->at.len + 1;
 	return true;
 }
@@ -67,7 +65,7 @@ static int64_t sum_started(const struct cur_spans *spans, int64_t begin_ns, int6
 	size_t from = first_from(spans, begin_ns);
 	size_t to = end_ns == INT64_MAX ? spans->at.len : first_from(spans, end_ns + 1);
 
-	return to > from ? spans->before.at[to] - spans->before.at[from] : 0;
+	return to > from ? cur_sub_ns(spans->before.at[to], spans->before.at[from]) : 0;
 }
 
 /* What lies in [begin, end]; free spans do not overlap each other. */
@@ -82,7 +80,7 @@ static int64_t sum_clipped(const struct cur_spans *spans, int64_t begin_ns, int6
 		int64_t from = MP_MAX(spans->at.at[i].ts_ns, begin_ns);
 		int64_t to = MP_MIN(mp_end_ns(spans->at.at[i].ts_ns, spans->at.at[i].dur_ns), end_ns);
 
-		sum += MP_MAX(to - from, 0);
+		sum = cur_add_ns(sum, MP_MAX(cur_sub_ns(to, from), 0));
 	}
 	return sum;
 }
@@ -197,13 +195,13 @@ static bool take_cpu_ops(const struct cur_run *run, struct cur_step_trace *trace
 			continue;
 		}
 		if (i)
-			good = add_span(&trace->computing, begin_ns, end_ns - begin_ns) &&
-			       add_span(&trace->free, end_ns, ts_ns - end_ns);
+			good = add_span(&trace->computing, begin_ns, cur_sub_ns(end_ns, begin_ns)) &&
+			       add_span(&trace->free, end_ns, cur_sub_ns(ts_ns, end_ns));
 		begin_ns = ts_ns;
 		end_ns = to_ns;
 	}
 	if (good && all.at.len)
-		good = add_span(&trace->computing, begin_ns, end_ns - begin_ns);
+		good = add_span(&trace->computing, begin_ns, cur_sub_ns(end_ns, begin_ns));
 	mp_vec_release(&all.at);
 	mp_vec_release(&all.before);
 	return good;
@@ -238,11 +236,13 @@ static void take_operators(const struct cur_spans *operators, struct cur_step_ti
 	if (!row->has_operators)
 		return;
 	for (i = from; i < to; i++)
-		row->bubble_ns += operators->at.at[i].is_receive ? operators->at.at[i].dur_ns : 0;
+		if (operators->at.at[i].is_receive)
+			row->bubble_ns = cur_add_ns(row->bubble_ns, operators->at.at[i].dur_ns);
 	while (last > from && operators->at.at[last - 1].ts_ns == operators->at.at[last].ts_ns)
 		last--; /* the first of equal starts: the operator itself, not a plane of it */
-	row->stage_ns = operators->at.at[last].ts_ns - operators->at.at[from].ts_ns +
-			operators->at.at[last].dur_ns - row->bubble_ns;
+	row->stage_ns = cur_sub_ns(operators->at.at[last].ts_ns, operators->at.at[from].ts_ns);
+	row->stage_ns = cur_add_ns(row->stage_ns, operators->at.at[last].dur_ns);
+	row->stage_ns = cur_sub_ns(row->stage_ns, row->bubble_ns);
 }
 
 /* From the begin of the step on the host to the first work on the device. */
@@ -264,7 +264,7 @@ static int64_t preparing(const struct cur_run *run, const struct cur_step_trace 
 			if (!(run->host.events.at[i].flags & (CUR_HOST_INSTANT | CUR_HOST_FLOW)))
 				host_ns = MP_MIN(host_ns, run->host.events.at[i].ts_ns);
 	}
-	return first_ns == INT64_MAX || host_ns == INT64_MAX ? 0 : first_ns - host_ns;
+	return first_ns == INT64_MAX || host_ns == INT64_MAX ? 0 : cur_sub_ns(first_ns, host_ns);
 }
 
 static bool add_row(const struct cur_run *run, struct cur_step_trace *trace, uint32_t id, int64_t begin_ns,
@@ -283,15 +283,17 @@ static bool add_row(const struct cur_run *run, struct cur_step_trace *trace, uin
 
 static bool make_rows(struct cur_run *run, struct cur_step_trace *trace)
 {
-	uint32_t zero = mp_store_string(run->store, "0");
+	uint32_t zero;
 	size_t i;
 
 	if (!sort_spans(&trace->computing) || !sort_spans(&trace->communication) ||
 	    !sort_spans(&trace->not_overlapped) || !sort_spans(&trace->free) ||
 	    !sort_spans(&trace->operators))
 		return false;
-	if (!run->steps.at.len)
+	if (!run->steps.at.len) {
+		zero = mp_store_string(run->store, "0");
 		return zero != MP_STR_NONE && add_row(run, trace, zero, 0, INT64_MAX);
+	}
 	for (i = 0; i < run->steps.at.len; i++)
 		if (!add_row(run, trace, run->steps.at.at[i].id, run->steps.at.at[i].begin_ns,
 			     run->steps.at.at[i].end_ns))
@@ -360,7 +362,7 @@ static void put_row(const struct cur_run *run, const struct cur_step_time *row, 
 	mp_out_str(out, ",");
 	put_us(out, row->computing_ns, ",");
 	put_us(out, row->not_overlapped_ns, ",");
-	put_us(out, row->communication_ns - row->not_overlapped_ns, ",");
+	put_us(out, cur_sub_ns(row->communication_ns, row->not_overlapped_ns), ",");
 	put_us(out, row->communication_ns, ",");
 	put_us(out, row->free_ns, ",");
 	if (zeros) {
@@ -369,7 +371,7 @@ static void put_row(const struct cur_run *run, const struct cur_step_time *row, 
 		put_us(out, row->stage_ns, ",");
 		put_us(out, row->bubble_ns, ",");
 	}
-	put_us(out, row->not_overlapped_ns - row->bubble_ns, ",");
+	put_us(out, cur_sub_ns(row->not_overlapped_ns, row->bubble_ns), ",");
 	put_us(out, row->preparing_ns, "\r\n");
 }
 

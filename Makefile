@@ -5,7 +5,7 @@ JOBS = $(shell nproc)
 C_DIRS = src cli tests examples bench fuzz
 C_FILES = $(shell find $(C_DIRS) -name '*.c')
 
-.PHONY: all demo check check-full bench install format tidy clean
+.PHONY: all demo check check-full check-oracle bench bench-vs-original samples install format tidy clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -23,8 +23,20 @@ check:
 check-full:
 	@tools/check --jobs $(JOBS) --full
 
+# 20 inputs that nobody has seen before, analysed by MindSpore 2.7.0 and by MindProf. Minutes; the network the first time.
+check-oracle: all
+	@tools/check-oracle --build $(BUILD)
+
 bench: all
 	@tools/bench $(BUILD)
+
+# CPU time and peak memory beside those of MindSpore 2.7.0.
+bench-vs-original: all
+	@bench/vs-original --build $(BUILD)
+
+# docs/samples.md: what the analysis makes of every sample.
+samples: all
+	@tools/make-samples-table --build $(BUILD)
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)

@@ -30,8 +30,11 @@ static void measure(struct cur_steps *steps)
 	steps->sorted = true;
 	for (i = 0; i < steps->at.len; i++) {
 		const struct cur_step *at = &steps->at.at[i];
+		int64_t length_ns;
 
-		steps->longest_ns = MP_MAX(steps->longest_ns, at->end_ns - at->begin_ns);
+		if (__builtin_sub_overflow(at->end_ns, at->begin_ns, &length_ns))
+			length_ns = INT64_MAX;
+		steps->longest_ns = MP_MAX(steps->longest_ns, length_ns);
 		if (i && at[-1].begin_ns > at->begin_ns)
 			steps->sorted = false;
 	}
@@ -115,7 +118,7 @@ const struct cur_step *cur_step_at(const struct cur_steps *steps, int64_t t_ns)
 	}
 	/* Those before that may still last: steps follow each other, so this is one or two. */
 	first = low;
-	while (first > 0 && steps->longest_ns >= t_ns - steps->at.at[first - 1].begin_ns)
+	while (first > 0 && mp_end_ns(steps->at.at[first - 1].begin_ns, steps->longest_ns) >= t_ns)
 		first--;
 	return first_from(steps, first, low, t_ns);
 }

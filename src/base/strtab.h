@@ -9,8 +9,10 @@
 #ifndef MP_STRTAB_H
 #define MP_STRTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -23,6 +25,29 @@ struct mp_str { /* borrowed from the table, valid for the table's life */
 	const char *text;
 	size_t len;
 };
+
+static inline bool mp_str_equal(struct mp_str a, struct mp_str b)
+{
+	return a.len == b.len && (!a.len || !memcmp(a.text, b.text, a.len));
+}
+
+/* Whether the text is, or holds, or begins with a C string. */
+static inline bool mp_str_is(struct mp_str text, const char *word)
+{
+	return mp_str_equal(text, (struct mp_str){word, strlen(word)});
+}
+
+static inline bool mp_str_holds(struct mp_str text, const char *word)
+{
+	return text.len && memmem(text.text, text.len, word, strlen(word)) != NULL;
+}
+
+static inline bool mp_str_begins(struct mp_str text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return text.len >= len && !memcmp(text.text, word, len);
+}
 
 /* max_bytes bounds all texts together (0 = no bound). */
 mp_status mp_strtab_new(size_t max_bytes, struct mp_strtab **out, mp_err *err);

@@ -62,18 +62,12 @@ static const struct mp_str *member_of(const cur_members *members, const char *ke
 	size_t i;
 
 	for (i = 0; i < members->len; i++)
-		if (members->at[i].key.len == strlen(key) &&
-		    !memcmp(members->at[i].key.text, key, members->at[i].key.len))
+		if (mp_str_is(members->at[i].key, key))
 			return &members->at[i].value;
 	return NULL;
 }
 
 /* ---- operators ---- */
-
-static bool holds(struct mp_str text, const char *word)
-{
-	return text.len && memmem(text.text, text.len, word, strlen(word)) != NULL;
-}
 
 /* A JSON number is a binary fraction of microseconds, in steps of 250 ns today; that value counts. */
 static bool parse_start(struct mp_str text, int64_t *out)
@@ -135,10 +129,10 @@ static bool add_op(struct cur_run *run, struct cur_communication *out, struct cu
 {
 	struct cur_communication_op op = {
 		.text = text,
-		.p2p = holds(text.key, "Send") || holds(text.key, "Receive"),
+		.p2p = cur_communication_is_p2p(text.key),
 	};
 
-	if (text.key.len >= 5 && !memcmp(text.key.text, "Total", 5))
+	if (cur_communication_is_total(text.key))
 		return true;
 	if (!read_start(&op))
 		return false;

@@ -33,6 +33,18 @@ struct cur_communication {
 	bool lost;                    /* the original writes nothing */
 };
 
+/* By the name of an operator, escapes still in. */
+static inline bool cur_communication_is_p2p(struct mp_str name)
+{
+	return mp_str_holds(name, "Send") || mp_str_holds(name, "Receive");
+}
+
+/* Not an operator but a sum of some. */
+static inline bool cur_communication_is_total(struct mp_str name)
+{
+	return mp_str_begins(name, "Total");
+}
+
 mp_status cur_communication_load(struct cur_run *run, struct cur_communication *out, mp_err *err);
 void cur_communication_release(struct cur_communication *communication);
 

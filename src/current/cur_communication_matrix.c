@@ -121,17 +121,13 @@ static bool type_of(const struct cur_run *run, struct mp_str name, bool p2p, str
 
 /* ---- collecting ---- */
 
-static bool is_equal(struct mp_str a, struct mp_str b)
-{
-	return a.len == b.len && !memcmp(a.text, b.text, a.len);
-}
-
 static struct kind *kind_of(struct matrix *matrix, struct mp_str type, struct mp_str group)
 {
 	size_t i;
 
 	for (i = 0; i < matrix->kinds.len; i++)
-		if (is_equal(matrix->kinds.at[i].type, type) && is_equal(matrix->kinds.at[i].group, group))
+		if (mp_str_equal(matrix->kinds.at[i].type, type) &&
+		    mp_str_equal(matrix->kinds.at[i].group, group))
 			return &matrix->kinds.at[i];
 	if (!mp_vec_push(&matrix->kinds, (struct kind){.type = type, .group = group}))
 		return NULL;
@@ -143,16 +139,11 @@ static struct bucket *bucket_of(struct kind *kind, struct mp_str link)
 	size_t i;
 
 	for (i = 0; i < kind->buckets.len; i++)
-		if (is_equal(kind->buckets.at[i].link, link))
+		if (mp_str_equal(kind->buckets.at[i].link, link))
 			return &kind->buckets.at[i];
 	if (!mp_vec_push(&kind->buckets, (struct bucket){.link = link}))
 		return NULL;
 	return &kind->buckets.at[kind->buckets.len - 1];
-}
-
-static bool is_key(struct mp_str key, const char *text)
-{
-	return key.len == strlen(text) && !memcmp(key.text, text, key.len);
 }
 
 static bool fill_record(struct record *record)
@@ -166,13 +157,13 @@ static bool fill_record(struct record *record)
 	for (i = 0; good && i < fields.len; i++) {
 		struct mp_str value = fields.at[i].value;
 
-		if (is_key(fields.at[i].key, "Transport Type"))
+		if (mp_str_is(fields.at[i].key, "Transport Type"))
 			record->transport = value;
-		else if (is_key(fields.at[i].key, "Transit Size(MB)"))
+		else if (mp_str_is(fields.at[i].key, "Transit Size(MB)"))
 			mp_num_parse_double(value.text, value.len, &record->size);
-		else if (is_key(fields.at[i].key, "Transit Time(ms)"))
+		else if (mp_str_is(fields.at[i].key, "Transit Time(ms)"))
 			mp_num_parse_double(value.text, value.len, &record->time);
-		else if (is_key(fields.at[i].key, "Bandwidth(GB/s)"))
+		else if (mp_str_is(fields.at[i].key, "Bandwidth(GB/s)"))
 			mp_num_parse_double(value.text, value.len, &record->bandwidth);
 	}
 	mp_vec_release(&fields);
@@ -356,10 +347,8 @@ static bool collect(struct matrix *matrix, size_t begin, size_t end, bool p2p)
 	release_kinds(matrix);
 	for (i = begin; i < end; i++) {
 		const struct cur_member *op = &matrix->all->matrix.at[matrix->placed.at[i].op];
-		bool is_p2p = memmem(op->key.text, op->key.len, "Send", 4) ||
-			      memmem(op->key.text, op->key.len, "Receive", 7);
 
-		if (is_p2p != p2p || (op->key.len >= 5 && !memcmp(op->key.text, "Total", 5)))
+		if (cur_communication_is_p2p(op->key) != p2p || cur_communication_is_total(op->key))
 			continue;
 		if (!add_operator(matrix, op, p2p))
 			return false;

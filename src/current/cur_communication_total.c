@@ -37,11 +37,6 @@ struct total {
 	MP_VEC(struct transport) transports;
 };
 
-static bool is_key(struct mp_str key, const char *text)
-{
-	return key.len == strlen(text) && !memcmp(key.text, text, key.len);
-}
-
 static void add(struct number *sum, struct mp_str text)
 {
 	double value;
@@ -57,12 +52,11 @@ static bool add_time(struct total *total, const struct cur_member *member)
 {
 	size_t i;
 
-	if (is_key(member->key, "Start Timestamp(us)") || is_key(member->key, "Wait Time Ratio") ||
-	    is_key(member->key, "Synchronization Time Ratio"))
+	if (mp_str_is(member->key, "Start Timestamp(us)") || mp_str_is(member->key, "Wait Time Ratio") ||
+	    mp_str_is(member->key, "Synchronization Time Ratio"))
 		return true;
 	for (i = 0; i < total->times.len; i++)
-		if (total->times.at[i].key.len == member->key.len &&
-		    !memcmp(total->times.at[i].key.text, member->key.text, member->key.len))
+		if (mp_str_equal(total->times.at[i].key, member->key))
 			break;
 	if (i == total->times.len && !mp_vec_push(&total->times, (struct time_field){.key = member->key}))
 		return false;
@@ -111,9 +105,7 @@ static bool add_transport(struct total *total, const struct cur_member *member)
 	size_t i = 0, f;
 	bool good;
 
-	while (i < total->transports.len &&
-	       (total->transports.at[i].key.len != member->key.len ||
-		memcmp(total->transports.at[i].key.text, member->key.text, member->key.len) != 0))
+	while (i < total->transports.len && !mp_str_equal(total->transports.at[i].key, member->key))
 		i++;
 	if (i == total->transports.len &&
 	    !mp_vec_push(&total->transports, (struct transport){.key = member->key}))
@@ -121,11 +113,11 @@ static bool add_transport(struct total *total, const struct cur_member *member)
 	to = &total->transports.at[i];
 	good = cur_members_read(member->value.text, member->value.len, &fields, &fault);
 	for (f = 0; good && f < fields.len; f++) {
-		if (is_key(fields.at[f].key, "Transit Time(ms)"))
+		if (mp_str_is(fields.at[f].key, "Transit Time(ms)"))
 			add(&to->time, fields.at[f].value);
-		else if (is_key(fields.at[f].key, "Transit Size(MB)"))
+		else if (mp_str_is(fields.at[f].key, "Transit Size(MB)"))
 			add(&to->size, fields.at[f].value);
-		else if (is_key(fields.at[f].key, "Size Distribution"))
+		else if (mp_str_is(fields.at[f].key, "Size Distribution"))
 			good = add_sizes(to, fields.at[f].value);
 	}
 	mp_vec_release(&fields);
@@ -149,9 +141,9 @@ static bool add_members(struct total *total, struct mp_str text, member_fn fn)
 
 static bool add_part(struct total *total, const struct cur_member *member)
 {
-	if (is_key(member->key, "Communication Time Info"))
+	if (mp_str_is(member->key, "Communication Time Info"))
 		return add_members(total, member->value, add_time);
-	if (is_key(member->key, "Communication Bandwidth Info"))
+	if (mp_str_is(member->key, "Communication Bandwidth Info"))
 		return add_members(total, member->value, add_transport);
 	return true;
 }
@@ -187,7 +179,7 @@ static double time_sum(const struct total *total, const char *key)
 	size_t i;
 
 	for (i = 0; i < total->times.len; i++)
-		if (is_key(total->times.at[i].key, key))
+		if (mp_str_is(total->times.at[i].key, key))
 			return total->times.at[i].sum.value;
 	return 0;
 }

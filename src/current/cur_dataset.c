@@ -136,7 +136,7 @@ static bool take(void *user, const uint8_t *body, uint32_t len)
 	struct mp_fwk_op_range record;
 	int64_t begin_ns, end_ns;
 
-	if (module.len != 7 || memcmp(module.text, "Dataset", 7) != 0)
+	if (!mp_str_is(module, "Dataset"))
 		return true;
 	memcpy(&record, body, sizeof(record));
 	if (record.end_tick <= record.start_tick ||
@@ -149,8 +149,7 @@ static bool take(void *user, const uint8_t *body, uint32_t len)
 	if (dataset->info.failed)
 		return false;
 	/* The display name must have three parts. */
-	if ((operation.len && memmem(operation.text, operation.len, "::", 2)) ||
-	    (stage.len && memmem(stage.text, stage.len, "::", 2))) {
+	if (mp_str_holds(operation, "::") || mp_str_holds(stage, "::")) {
 		mp_store_note(dataset->run->store, MP_WARNING, "dataset-name", dataset->run->framework.path,
 			      -1, "a name of the data pipeline does not have three parts, left out");
 		return true;

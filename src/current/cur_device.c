@@ -104,20 +104,20 @@ static enum cur_task task_of(struct mp_str type, struct mp_str name)
 	if (!type.len)
 		return CUR_TASK_NONE;
 	for (i = 0; i < MP_COUNT(compute); i++)
-		if (cur_str_is(type, compute[i]))
+		if (mp_str_is(type, compute[i]))
 			return CUR_TASK_COMPUTE;
 	for (i = 0; i < MP_COUNT(host); i++)
-		if (cur_str_is(type, host[i]) || cur_str_is(name, host[i]))
+		if (mp_str_is(type, host[i]) || mp_str_is(name, host[i]))
 			return CUR_TASK_HOST;
 	return CUR_TASK_OTHER;
 }
 
 static bool take_label(struct worker *worker, struct piece *piece, const struct cur_msprof_event *event)
 {
-	bool is_thread = event->name.len == 11 && !memcmp(event->name.text, "thread_name", 11);
+	bool is_thread = mp_str_is(event->name, "thread_name");
 	struct label label = {.pid = event->pid, .tid = event->tid, .is_thread = is_thread};
 
-	if (!is_thread && (event->name.len != 12 || memcmp(event->name.text, "process_name", 12) != 0))
+	if (!is_thread && !mp_str_is(event->name, "process_name"))
 		return true;
 	label.name = mp_strcache_add(worker->names, event->args_name.text, event->args_name.len);
 	return label.name != MP_STR_NONE && mp_vec_push(&piece->labels, label);
@@ -350,16 +350,16 @@ static bool merge_piece(struct merge *merge, struct piece *piece)
 
 static enum cur_layer layer_of(const struct cur_run *run, struct mp_str name)
 {
-	if (cur_str_is(name, "python") || cur_str_is(name, "python3"))
+	if (mp_str_is(name, "python") || mp_str_is(name, "python3"))
 		return CUR_LAYER_PYTHON;
-	if (cur_str_is(name, "CANN"))
+	if (mp_str_is(name, "CANN"))
 		return CUR_LAYER_CANN;
-	if (cur_str_is(name, "Ascend Hardware"))
+	if (mp_str_is(name, "Ascend Hardware"))
 		return CUR_LAYER_HARDWARE;
-	if (cur_str_is(name, "HCCL") ||
-	    (cur_str_is(name, "Communication") && cur_corrects(run, CUR_FIX_COMMUNICATION_LAYER)))
+	if (mp_str_is(name, "HCCL") ||
+	    (mp_str_is(name, "Communication") && cur_corrects(run, CUR_FIX_COMMUNICATION_LAYER)))
 		return CUR_LAYER_COMMUNICATION;
-	return cur_str_is(name, "Overlap Analysis") ? CUR_LAYER_OVERLAP : CUR_LAYER_OTHER;
+	return mp_str_is(name, "Overlap Analysis") ? CUR_LAYER_OVERLAP : CUR_LAYER_OTHER;
 }
 
 static enum cur_overlap overlap_of(struct mp_str name)
@@ -369,7 +369,7 @@ static enum cur_overlap overlap_of(struct mp_str name)
 	unsigned i;
 
 	for (i = CUR_OVERLAP_COMPUTING; i <= CUR_OVERLAP_FREE; i++)
-		if (cur_str_is(name, names[i]))
+		if (mp_str_is(name, names[i]))
 			return (enum cur_overlap)i;
 	return CUR_OVERLAP_NONE;
 }

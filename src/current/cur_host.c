@@ -27,11 +27,6 @@ struct host_walk {
 	struct mp_buf buf;
 };
 
-static bool contains(struct mp_str text, const char *word)
-{
-	return text.len && memmem(text.text, text.len, word, strlen(word)) != NULL;
-}
-
 static uint32_t flags_of(const struct mp_store *store, const struct op_range_name *name)
 {
 	struct mp_str text = mp_store_text(store, name->name);
@@ -41,11 +36,11 @@ static uint32_t flags_of(const struct mp_store *store, const struct op_range_nam
 		flags |= CUR_HOST_STACK;
 	if (name->is_flow)
 		flags |= CUR_HOST_FLOW;
-	if (contains(text, "KernelLaunch") || contains(text, "LaunchTask"))
+	if (mp_str_holds(text, "KernelLaunch") || mp_str_holds(text, "LaunchTask"))
 		flags |= CUR_HOST_LAUNCH;
-	if (contains(text, "Mstx"))
+	if (mp_str_holds(text, "Mstx"))
 		flags |= CUR_HOST_MSTX;
-	if (contains(text, "ProfilerStep#"))
+	if (mp_str_holds(text, "ProfilerStep#"))
 		flags |= CUR_HOST_STEP;
 	return flags;
 }

@@ -99,21 +99,17 @@ static const struct cur_host_event *launch_of(const struct details *details, str
 
 /* ---- columns ---- */
 
-static bool is_title(struct mp_str text, const char *title)
-{
-	return text.len == strlen(title) && !memcmp(text.text, title, text.len);
-}
-
 static bool is_dropped(const struct cur_run *run, struct mp_str title)
 {
 	size_t i;
 
-	if (is_title(title, "Device_id"))
+	if (mp_str_is(title, "Device_id"))
 		return true;
 	for (i = 0; run->params.level0 && i < MP_COUNT(level0_dropped); i++)
-		if (is_title(title, level0_dropped[i]))
+		if (mp_str_is(title, level0_dropped[i]))
 			return true;
-	return run->params.level0 && cur_corrects(run, CUR_FIX_BLOCK_NUM) && is_title(title, "Mix Block Num");
+	return run->params.level0 && cur_corrects(run, CUR_FIX_BLOCK_NUM) &&
+	       mp_str_is(title, "Mix Block Num");
 }
 
 static int32_t column_of(const struct details *details, struct mp_str title)
@@ -121,8 +117,7 @@ static int32_t column_of(const struct details *details, struct mp_str title)
 	uint32_t i;
 
 	for (i = 0; i < details->n_columns; i++)
-		if (details->columns[i].title.len == title.len &&
-		    !memcmp(details->columns[i].title.text, title.text, title.len))
+		if (mp_str_equal(details->columns[i].title, title))
 			return (int32_t)i;
 	return -1;
 }
@@ -179,7 +174,7 @@ static void put_header(struct details *details)
 			mp_out_str(details->out, ",");
 		first = false;
 		for (r = 0; r < MP_COUNT(renamed); r++)
-			if (is_title(title, renamed[r].from))
+			if (mp_str_is(title, renamed[r].from))
 				title = (struct mp_str){renamed[r].to, strlen(renamed[r].to)};
 		put_field(details->out, title);
 	}

@@ -101,7 +101,7 @@ static bool take_app(void *user, const struct mp_csv *csv, const int *columns)
 	struct mp_str event = cur_csv_field(csv, columns[0]);
 	struct record record = {0};
 
-	if (event.len != 3 || memcmp(event.text, "APP", 3) != 0)
+	if (!mp_str_is(event, "APP"))
 		return true;
 	record.time = without_tab(cur_csv_field(csv, columns[2]));
 	if (!number(csv, columns[1], &record.reserved_kb)) {

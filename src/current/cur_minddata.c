@@ -16,11 +16,6 @@
 
 /* ---- JSON ---- */
 
-static bool is_key(struct mp_str key, const char *text)
-{
-	return key.len == strlen(text) && !memcmp(key.text, text, key.len);
-}
-
 static bool integer(struct mp_str text, int64_t *out)
 {
 	return mp_num_parse_i64(text.text, text.len, out);
@@ -91,16 +86,16 @@ static bool take_queue(void *user, const struct cur_member *member)
 {
 	struct cur_pipeline_op *op = user;
 
-	if (is_key(member->key, "length"))
+	if (mp_str_is(member->key, "length"))
 		integer(member->value, &op->queue_length);
-	return !is_key(member->key, "size") || each(member->value, push_integer, op);
+	return !mp_str_is(member->key, "size") || each(member->value, push_integer, op);
 }
 
 static bool take_metrics(void *user, const struct cur_member *member)
 {
 	struct cur_pipeline_op *op = user;
 
-	if (!is_key(member->key, "output_queue") || !member->value.len || member->value.text[0] != '{')
+	if (!mp_str_is(member->key, "output_queue") || !member->value.len || member->value.text[0] != '{')
 		return true;
 	op->has_queue = true;
 	return each_member(member->value, take_queue, op);
@@ -117,15 +112,15 @@ static bool take_op_member(void *user, const struct cur_member *member)
 	struct mp_str value = member->value;
 	uint32_t id;
 
-	if (is_key(member->key, "op_id"))
+	if (mp_str_is(member->key, "op_id"))
 		integer(value, &reading->op.id);
-	else if (is_key(member->key, "num_workers"))
+	else if (mp_str_is(member->key, "num_workers"))
 		integer(value, &reading->op.n_workers);
-	else if (is_key(member->key, "children"))
+	else if (mp_str_is(member->key, "children"))
 		return each(value, push_child, &reading->op);
-	else if (is_key(member->key, "metrics"))
+	else if (mp_str_is(member->key, "metrics"))
 		return each_member(value, take_metrics, &reading->op);
-	else if (is_key(member->key, "op_type") && value.len >= 2) {
+	else if (mp_str_is(member->key, "op_type") && value.len >= 2) {
 		id = mp_strtab_add(mp_store_strings(reading->run->store), value.text + 1, value.len - 2);
 		reading->op.type = mp_store_text(reading->run->store, id);
 		return id != MP_STR_NONE;
@@ -159,9 +154,9 @@ static bool take_pipeline_member(void *user, const struct cur_member *member)
 	struct loading *loading = user;
 	uint32_t id;
 
-	if (is_key(member->key, "op_info"))
+	if (mp_str_is(member->key, "op_info"))
 		return each(member->value, take_op, loading);
-	if (!is_key(member->key, "sampling_interval"))
+	if (!mp_str_is(member->key, "sampling_interval"))
 		return true;
 	id = mp_strtab_add(mp_store_strings(loading->run->store), member->value.text, member->value.len);
 	loading->out->interval = mp_store_text(loading->run->store, id);
@@ -239,7 +234,7 @@ static bool take_use(void *user, const struct cur_member *member)
 {
 	struct cpu_reading *reading = user;
 
-	if (!is_key(member->key, "sys_utilization") && !is_key(member->key, "user_utilization"))
+	if (!mp_str_is(member->key, "sys_utilization") && !mp_str_is(member->key, "user_utilization"))
 		return true;
 	reading->n_values = 0;
 	each(member->value, add_use, reading);
@@ -251,9 +246,9 @@ static bool take_cpu_op_member(void *user, const struct cur_member *member)
 {
 	struct cpu_reading *reading = user;
 
-	if (is_key(member->key, "op_id"))
+	if (mp_str_is(member->key, "op_id"))
 		integer(member->value, &reading->id);
-	return !is_key(member->key, "metrics") || each_member(member->value, take_use, reading);
+	return !mp_str_is(member->key, "metrics") || each_member(member->value, take_use, reading);
 }
 
 static bool take_cpu_op(void *user, struct mp_str text)
@@ -277,7 +272,7 @@ static bool take_cpu_op(void *user, struct mp_str text)
 
 static bool take_cpu_member(void *user, const struct cur_member *member)
 {
-	return !is_key(member->key, "op_info") || each(member->value, take_cpu_op, user);
+	return !mp_str_is(member->key, "op_info") || each(member->value, take_cpu_op, user);
 }
 
 /* ---- times of batches ---- */

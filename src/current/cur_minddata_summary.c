@@ -86,9 +86,7 @@ static struct mp_str name_of(const struct cur_pipeline_op *op)
 
 static bool is_name(const struct cur_pipeline_op *op, const char *text)
 {
-	struct mp_str name = name_of(op);
-
-	return name.len == strlen(text) && !memcmp(name.text, text, name.len);
+	return mp_str_is(name_of(op), text);
 }
 
 static bool is_device_queue(const struct summary *summary, const struct cur_pipeline_op *op)

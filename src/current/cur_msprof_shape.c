@@ -301,9 +301,9 @@ static enum field field_of(struct mp_str key, bool in_args)
 	size_t i;
 
 	if (in_args)
-		return cur_str_is(key, "Task Type") ? FIELD_TASK_TYPE : FIELD_NONE;
+		return mp_str_is(key, "Task Type") ? FIELD_TASK_TYPE : FIELD_NONE;
 	for (i = 0; i < MP_COUNT(fields); i++)
-		if (cur_str_is(key, fields[i].key))
+		if (mp_str_is(key, fields[i].key))
 			return fields[i].field;
 	return FIELD_NONE;
 }
@@ -353,9 +353,9 @@ static const uint8_t *learn_member(struct learning *learning, struct mp_str key,
 		return value + 5;
 	if (*value == '{' || *value == '[')
 		return NULL;
-	if (in_args || *value != '"' || (!cur_str_is(key, "ph") && !cur_str_is(key, "cat")))
-		return cur_str_is(key, "ph") && !in_args ? NULL
-							 : learn_value(learning, key, value, end, in_args);
+	if (in_args || *value != '"' || (!mp_str_is(key, "ph") && !mp_str_is(key, "cat")))
+		return mp_str_is(key, "ph") && !in_args ? NULL
+							: learn_value(learning, key, value, end, in_args);
 	behind = cur_string_end(value + 1, end);
 	if (!behind)
 		return NULL;
@@ -363,7 +363,7 @@ static const uint8_t *learn_member(struct learning *learning, struct mp_str key,
 	if (key.len == 2)
 		constant->phase = text.len == 1 ? text.text[0] : 0;
 	else
-		constant->host_to_device = cur_str_is(text, "HostToDevice");
+		constant->host_to_device = mp_str_is(text, "HostToDevice");
 	return behind + 1;
 }
 
@@ -380,7 +380,7 @@ static const uint8_t *learn_members(struct learning *learning, const uint8_t *at
 			return NULL;
 		key.len = (size_t)((const char *)at - key.text);
 		at = cur_skip_blank(cur_skip_blank(at + 1, end) + 1, end);
-		if (!in_args && cur_str_is(key, "args") && *at == '{') {
+		if (!in_args && mp_str_is(key, "args") && *at == '{') {
 			if (learning->open)
 				return NULL;
 			learning->open = at;
@@ -391,7 +391,7 @@ static const uint8_t *learn_members(struct learning *learning, const uint8_t *at
 		}
 		if (!at)
 			return NULL;
-		if (in_args && cur_str_is(key, "mindspore_op"))
+		if (in_args && mp_str_is(key, "mindspore_op"))
 			learning->shape->constant.args_named = true;
 		at = cur_skip_blank(at, end);
 		if (at < end && *at == ',')

@@ -55,11 +55,6 @@ static inline bool cur_is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-static inline bool cur_str_is(struct mp_str text, const char *word)
-{
-	return text.len == strlen(word) && !memcmp(text.text, word, text.len);
-}
-
 /* Behind a JSON number, NULL when it is none (cur_msprof.c). */
 const uint8_t *cur_number_end(const uint8_t *at, const uint8_t *end);
 

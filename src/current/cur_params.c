@@ -21,9 +21,7 @@ static const struct mp_fact_rule rules[] = {
 
 static bool is_text(const struct mp_store *facts, const char *key, const char *text)
 {
-	struct mp_str value = mp_store_fact(facts, key);
-
-	return value.len == strlen(text) && !memcmp(value.text, text, value.len);
+	return mp_str_is(mp_store_fact(facts, key), text);
 }
 
 static bool is_true(const struct mp_store *facts, const char *key)
@@ -34,9 +32,7 @@ static bool is_true(const struct mp_store *facts, const char *key)
 /* A JSON array of strings holds one of them; `quoted` is with its quotes. */
 static bool lists(const struct mp_store *facts, const char *key, const char *quoted)
 {
-	struct mp_str value = mp_store_fact(facts, key);
-
-	return value.len && memmem(value.text, value.len, quoted, strlen(quoted)) != NULL;
+	return mp_str_holds(mp_store_fact(facts, key), quoted);
 }
 
 /* Decimal text only, as file names hold it. */

@@ -18,16 +18,10 @@ struct scoped {
 };
 typedef MP_VEC(struct scoped) scoped_list;
 
-static bool begins(struct mp_str text, const char *word)
-{
-	size_t len = strlen(word);
-
-	return text.len >= len && !memcmp(text.text, word, len);
-}
-
 static bool is_scoped(struct mp_str name)
 {
-	return begins(name, "Default") || begins(name, "Gradients") || begins(name, "recompute_Default");
+	return mp_str_begins(name, "Default") || mp_str_begins(name, "Gradients") ||
+	       mp_str_begins(name, "recompute_Default");
 }
 
 static struct mp_str path_of(struct mp_str name)
@@ -132,8 +126,7 @@ static bool put_part(struct bars *bars, size_t depth, struct mp_str name, const 
 	if (depth == bars->open.len)
 		return mp_vec_push(&bars->open, scope);
 	open = &bars->open.at[depth];
-	if (open->name.text && !*changed && open->name.len == name.len &&
-	    !memcmp(open->name.text, name.text, name.len)) {
+	if (open->name.text && !*changed && mp_str_equal(open->name, name)) {
 		open->dur_ns = at->ts_ns + at->dur_ns - open->ts_ns;
 		return true;
 	}

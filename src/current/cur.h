@@ -107,6 +107,8 @@ struct cur_device_track {
 	uint8_t overlap;                    /* enum cur_overlap */
 };
 
+typedef MP_VEC(struct cur_device_track) cur_device_tracks;
+
 #define CUR_NO_PARENT UINT32_MAX
 
 enum cur_args { CUR_ARGS_SOME, CUR_ARGS_EMPTY, CUR_ARGS_NAMED /* may hold "mindspore_op" already */ };
@@ -146,7 +148,7 @@ struct cur_device_file {
 
 struct cur_device {
 	MP_VEC(struct cur_device_file) files;
-	MP_VEC(struct cur_device_track) tracks;
+	cur_device_tracks tracks;
 	MP_VEC(struct cur_device_event) events; /* in file order */
 	MP_VEC(struct cur_device_flow) flows;   /* in file order */
 	bool has_layer[CUR_LAYERS];

@@ -27,7 +27,7 @@ struct piece {
 	const uint8_t *begin, *end; /* events between; `end` is where the scan ended when it ended early */
 	const uint8_t *last;        /* behind the last whole event */
 	const uint8_t *fault;       /* where it is no valid JSON; NULL = fine */
-	MP_VEC(struct cur_device_track) tracks;
+	cur_device_tracks tracks;
 	MP_VEC(struct cur_device_event) events;
 	MP_VEC(struct cur_device_flow) flows;
 	MP_VEC(struct label) labels;
@@ -57,23 +57,23 @@ static uint64_t track_key(int64_t pid, int64_t tid)
 	return mp_hash_u64((uint64_t)pid) ^ ((uint64_t)tid * TID_FACTOR);
 }
 
-/* UINT32_MAX when memory is out. */
-static uint32_t find_track(struct piece *piece, int64_t pid, int64_t tid)
+/* Adds it when it is new; UINT32_MAX when memory is out. */
+static uint32_t find_track(cur_device_tracks *tracks, struct mp_map64 *index, int64_t pid, int64_t tid)
 {
 	uint64_t key = track_key(pid, tid);
-	struct cur_device_track track = {.pid = pid, .tid = tid};
 	uint64_t *found;
 
-	while ((found = mp_map64_lookup(&piece->track_index, key)) != NULL) {
-		const struct cur_device_track *at = &piece->tracks.at[*found];
+	while ((found = mp_map64_lookup(index, key)) != NULL) {
+		const struct cur_device_track *at = &tracks->at[*found];
 
 		if (at->pid == pid && at->tid == tid)
 			return (uint32_t)*found;
 		key++;
 	}
-	if (!mp_map64_put(&piece->track_index, key, piece->tracks.len) || !mp_vec_push(&piece->tracks, track))
+	if (!mp_map64_put(index, key, tracks->len) ||
+	    !mp_vec_push(tracks, (struct cur_device_track){.pid = pid, .tid = tid}))
 		return UINT32_MAX;
-	return (uint32_t)piece->tracks.len - 1;
+	return (uint32_t)tracks->len - 1;
 }
 
 static inline uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
@@ -87,7 +87,8 @@ static inline uint32_t track_of(struct piece *piece, int64_t pid, int64_t tid)
 		if (track->pid == pid && track->tid == tid)
 			return *last - 1;
 	}
-	*last = find_track(piece, pid, tid) + 1; /* 0 again when memory is out */
+	*last = find_track(&piece->tracks, &piece->track_index, pid, tid) +
+		1; /* 0 again when memory is out */
 	return *last - 1;
 }
 
@@ -227,24 +228,6 @@ static void release_piece(struct piece *piece)
 
 /* ---- pieces into one ---- */
 
-static uint32_t merged_track(struct cur_device *device, struct mp_map64 *index,
-			     const struct cur_device_track *track)
-{
-	uint64_t key = track_key(track->pid, track->tid);
-	uint64_t *found;
-
-	while ((found = mp_map64_lookup(index, key)) != NULL) {
-		const struct cur_device_track *at = &device->tracks.at[*found];
-
-		if (at->pid == track->pid && at->tid == track->tid)
-			return (uint32_t)*found;
-		key++;
-	}
-	if (!mp_map64_put(index, key, device->tracks.len) || !mp_vec_push(&device->tracks, *track))
-		return UINT32_MAX;
-	return (uint32_t)device->tracks.len - 1;
-}
-
 /* Ids of flows; the two lowest bits of a slot tell which ends were seen, 0 = free. */
 struct flow_ids {
 	uint64_t *slots; /* owned */
@@ -338,7 +321,8 @@ static bool merge_piece(struct merge *merge, struct piece *piece)
 	size_t i;
 
 	for (i = 0; good && i < piece->tracks.len; i++) {
-		tracks[i] = merged_track(merge->device, &merge->tracks, &piece->tracks.at[i]);
+		tracks[i] = find_track(&merge->device->tracks, &merge->tracks, piece->tracks.at[i].pid,
+				       piece->tracks.at[i].tid);
 		good = tracks[i] != UINT32_MAX;
 	}
 	good = good && merge_columns(merge, piece, tracks);

@@ -96,6 +96,10 @@ static inline void mp_out_str(struct mp_out *out, const char *text)
 	mp_out_write(out, text, strlen(text));
 }
 
+/* Numbers as text in the forms of base/num.h. */
+void mp_out_i64(struct mp_out *out, int64_t value);
+void mp_out_us3(struct mp_out *out, int64_t ns); /* microseconds with 3 decimals */
+void mp_out_double(struct mp_out *out, double value);
 void mp_out_printf(struct mp_out *out, const char *fmt, ...) MP_PRINTF(2, 3);
 /* Room for len bytes inside the buffer (len <= 64 KiB), NULL after a failure; then add to out->len. */
 char *mp_out_reserve(struct mp_out *out, size_t len);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 
 #include "base/banned.h"
 
@@ -236,6 +237,30 @@ static MP_PRINTF(3, 0) void write_long_text(struct mp_out *out, size_t len, cons
 	vsnprintf(text, len + 1, fmt, args);
 	mp_out_write(out, text, len);
 	mp_free(text);
+}
+
+void mp_out_i64(struct mp_out *out, int64_t value)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_i64(to, value);
+}
+
+void mp_out_us3(struct mp_out *out, int64_t ns)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_us3(to, ns);
+}
+
+void mp_out_double(struct mp_out *out, double value)
+{
+	char *to = mp_out_reserve(out, MP_NUM_MAX);
+
+	if (to)
+		out->len += mp_num_put_double(to, value);
 }
 
 void mp_out_printf(struct mp_out *out, const char *fmt, ...)

@@ -222,10 +222,7 @@ static void release_kinds(struct matrix *matrix)
 
 static void put_double(struct mp_out *out, double value)
 {
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_double(to, isfinite(value) ? value : 0);
+	mp_out_double(out, isfinite(value) ? value : 0);
 }
 
 static void put_record(struct mp_out *out, const struct record *record)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV cells into an output, and CSV files of the export by column titles. */
-#include <math.h>
 #include <string.h>
 
 #include "current/cur_csv.h"
@@ -22,30 +21,6 @@ void cur_csv_text(struct mp_out *out, const char *text, size_t len)
 	for (i = 0; i < len; i++)
 		mp_out_write(out, text[i] == '"' ? "\"\"" : &text[i], text[i] == '"' ? 2 : 1);
 	mp_out_str(out, "\"");
-}
-
-void cur_csv_double(struct mp_out *out, double value)
-{
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_double(to, value);
-}
-
-void cur_csv_us3(struct mp_out *out, int64_t ns)
-{
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_us3(to, ns);
-}
-
-void cur_csv_i64(struct mp_out *out, int64_t value)
-{
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_i64(to, value);
 }
 
 static mp_status read_rows(struct cur_run *run, const struct mp_input *input, struct mp_csv *csv,

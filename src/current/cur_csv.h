@@ -6,9 +6,6 @@
 #include "current/cur.h"
 
 void cur_csv_text(struct mp_out *out, const char *text, size_t len);
-void cur_csv_double(struct mp_out *out, double value); /* as Python's repr */
-void cur_csv_us3(struct mp_out *out, int64_t ns);      /* microseconds with 3 decimals */
-void cur_csv_i64(struct mp_out *out, int64_t value);
 
 /* A CSV file of the export by column titles (cur_csv.c). */
 typedef bool (*cur_csv_row_fn)(void *user, const struct mp_csv *csv, const int *columns);

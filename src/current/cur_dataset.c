@@ -170,9 +170,9 @@ static void put_rows(const struct dataset *dataset, struct mp_out *out)
 		mp_out_str(out, ",");
 		cur_csv_text(out, row->stage.text, row->stage.len);
 		mp_out_str(out, ",");
-		cur_csv_i64(out, (int64_t)row->count);
+		mp_out_i64(out, (int64_t)row->count);
 		mp_out_str(out, ",");
-		cur_csv_double(out, cur_round((double)row->sum_ns / 1000 / (double)row->count, 2));
+		mp_out_double(out, cur_round((double)row->sum_ns / 1000 / (double)row->count, 2));
 		mp_out_str(out, ",");
 		cur_csv_text(out, row->info.text, row->info.len);
 		mp_out_str(out, "\r\n");

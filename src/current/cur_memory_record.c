@@ -206,11 +206,11 @@ static void put_time(struct mp_out *out, const struct record *record)
 static void put_sizes(struct mp_out *out, const struct record *a, const struct record *b)
 {
 	mp_out_str(out, ",");
-	cur_csv_double(out, (a->allocated_kb + b->allocated_kb) / 1000);
+	mp_out_double(out, (a->allocated_kb + b->allocated_kb) / 1000);
 	mp_out_str(out, ",");
-	cur_csv_double(out, (a->reserved_kb + b->reserved_kb) / 1000);
+	mp_out_double(out, (a->reserved_kb + b->reserved_kb) / 1000);
 	mp_out_str(out, ",");
-	cur_csv_double(out, (a->active_kb + b->active_kb) / 1000);
+	mp_out_double(out, (a->active_kb + b->active_kb) / 1000);
 	mp_out_str(out, ",");
 }
 

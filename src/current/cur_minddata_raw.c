@@ -51,7 +51,7 @@ static void put_list(struct mp_out *out, const int64_t *at, size_t n)
 	for (i = 0; i < n; i++) {
 		if (i)
 			mp_out_str(out, ", ");
-		cur_csv_i64(out, at[i]);
+		mp_out_i64(out, at[i]);
 	}
 	mp_out_str(out, n > 1 ? "]\"" : "]");
 }
@@ -61,20 +61,20 @@ static void put_op(const struct cur_pipeline *pipeline, const struct cur_pipelin
 {
 	double mean = cur_pipeline_queue_mean(op);
 
-	cur_csv_i64(out, op->id);
+	mp_out_i64(out, op->id);
 	mp_out_str(out, ",");
 	cur_csv_text(out, op->type.text, op->type.len);
 	mp_out_str(out, ",");
-	cur_csv_i64(out, op->n_workers);
+	mp_out_i64(out, op->n_workers);
 	mp_out_str(out, ",");
 	if (op->has_queue) {
 		put_list(out, op->sizes.at, op->sizes.len);
 		mp_out_str(out, ",");
-		cur_csv_double(out, mean);
+		mp_out_double(out, mean);
 		mp_out_str(out, ",");
-		cur_csv_i64(out, op->queue_length);
+		mp_out_i64(out, op->queue_length);
 		mp_out_str(out, ",");
-		cur_csv_double(out, mean / (double)op->queue_length);
+		mp_out_double(out, mean / (double)op->queue_length);
 	} else {
 		mp_out_str(out, ",,,");
 	}
@@ -82,7 +82,7 @@ static void put_op(const struct cur_pipeline *pipeline, const struct cur_pipelin
 	cur_csv_text(out, pipeline->interval.text, pipeline->interval.len);
 	mp_out_str(out, ",");
 	if (parent >= 0)
-		cur_csv_i64(out, parent);
+		mp_out_i64(out, parent);
 	mp_out_str(out, ",");
 	if (children->len)
 		put_list(out, children->at, children->len);

@@ -137,7 +137,7 @@ static void begin_item(struct summary *summary)
 static void put_integer(struct summary *summary, int64_t value)
 {
 	begin_item(summary);
-	cur_csv_i64(summary->out, value);
+	mp_out_i64(summary->out, value);
 }
 
 /* -1 stands for "not known" and is an integer. */
@@ -147,7 +147,7 @@ static void put_figure(struct summary *summary, double value)
 	if (value == -1)
 		mp_out_str(summary->out, "-1");
 	else
-		cur_csv_double(summary->out, value);
+		mp_out_double(summary->out, value);
 }
 
 static void put_text(struct summary *summary)
@@ -183,7 +183,7 @@ static void put_children(struct summary *summary, const struct cur_pipeline_op *
 	for (i = 0; i < op->children.len; i++) {
 		if (i)
 			mp_out_str(summary->out, ", ");
-		cur_csv_i64(summary->out, op->children.at[i]);
+		mp_out_i64(summary->out, op->children.at[i]);
 	}
 	mp_out_str(summary->out, summary->csv && op->children.len > 1 ? "]\"" : "]");
 }

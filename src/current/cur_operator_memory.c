@@ -269,15 +269,15 @@ void cur_operator_memory_release(struct cur_operator_memory *memory)
 static void put_us(const struct cur_run *run, struct mp_out *out, int64_t ns)
 {
 	if (cur_corrects(run, CUR_FIX_MEMORY_DECIMALS))
-		cur_csv_us3(out, ns);
+		mp_out_us3(out, ns);
 	else
-		cur_csv_double(out, (double)ns / 1000);
+		mp_out_double(out, (double)ns / 1000);
 	mp_out_str(out, ",");
 }
 
 static void put_mb(struct mp_out *out, uint64_t bytes)
 {
-	cur_csv_double(out, (double)bytes / 1048576);
+	mp_out_double(out, (double)bytes / 1048576);
 	mp_out_str(out, ",");
 }
 
@@ -299,7 +299,7 @@ static void put_block(const struct cur_run *run, const struct cur_operator_memor
 
 	cur_csv_text(out, owner.text, owner.len);
 	mp_out_str(out, ",");
-	cur_csv_double(out, (double)alloc->size / 1024);
+	mp_out_double(out, (double)alloc->size / 1024);
 	mp_out_str(out, ",");
 	put_us(run, out, alloc->ts_ns);
 	if (release) {

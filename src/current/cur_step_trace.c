@@ -346,10 +346,7 @@ mp_status cur_step_trace_make(struct cur_run *run, struct cur_step_trace *trace,
 
 static void put_us(struct mp_out *out, int64_t ns, const char *behind)
 {
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_us3(to, ns);
+	mp_out_us3(out, ns);
 	mp_out_str(out, behind);
 }
 

@@ -27,22 +27,6 @@ static void begin_event(struct view *view)
 	view->first = false;
 }
 
-static void put_us(struct mp_out *out, int64_t ns)
-{
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_us3(to, ns);
-}
-
-static void put_i64(struct mp_out *out, int64_t value)
-{
-	char *to = mp_out_reserve(out, MP_NUM_MAX);
-
-	if (to)
-		out->len += mp_num_put_i64(to, value);
-}
-
 /* With quotes. */
 static void put_text(struct view *view, struct mp_str text)
 {
@@ -126,11 +110,11 @@ static void put_range(struct view *view, int pid, int64_t tid, struct mp_str nam
 	mp_out_str(out, pid == PID_HOST      ? ", \"pid\": 1, \"tid\": "
 			: pid == PID_CPU_OPS ? ", \"pid\": 2, \"tid\": "
 					     : ", \"pid\": 3, \"tid\": ");
-	put_i64(out, tid);
+	mp_out_i64(out, tid);
 	mp_out_str(out, ", \"ts\": \"");
-	put_us(out, ts_ns);
+	mp_out_us3(out, ts_ns);
 	mp_out_str(out, "\", \"dur\": \"");
-	put_us(out, dur_ns);
+	mp_out_us3(out, dur_ns);
 }
 
 static void put_instant(struct view *view, const struct cur_host_event *event)
@@ -141,9 +125,9 @@ static void put_instant(struct view *view, const struct cur_host_event *event)
 	mp_out_str(out, "{\"name\": ");
 	put_text(view, mp_store_text(view->run->store, event->name));
 	mp_out_str(out, ", \"ph\": \"i\", \"ts\": \"");
-	put_us(out, event->ts_ns);
+	mp_out_us3(out, event->ts_ns);
 	mp_out_str(out, "\", \"pid\": 1, \"tid\": ");
-	put_i64(out, event->tid);
+	mp_out_i64(out, event->tid);
 	mp_out_str(out, ", \"args\": {}}");
 }
 
@@ -271,11 +255,11 @@ static void put_end(struct view *view, const char *name, const char *phase, stru
 	mp_out_str(out, "\", \"bp\": \"e\", \"ph\": \"");
 	mp_out_str(out, phase);
 	mp_out_str(out, "\", \"ts\": \"");
-	put_us(out, end.ts_ns);
+	mp_out_us3(out, end.ts_ns);
 	mp_out_str(out, "\", \"pid\": ");
-	put_i64(out, end.pid);
+	mp_out_i64(out, end.pid);
 	mp_out_str(out, ", \"tid\": ");
-	put_i64(out, end.tid);
+	mp_out_i64(out, end.tid);
 	mp_out_str(out, ", \"id\": \"");
 }
 
@@ -288,7 +272,7 @@ static void put_device_flow(struct view *view, const char *name, const char *cat
 
 	for (i = 0; i < 2; i++) {
 		put_end(view, name, i ? "f" : "s", ends[i]);
-		put_us(view->out, ends[1].ts_ns);
+		mp_out_us3(view->out, ends[1].ts_ns);
 		mp_out_str(view->out, "\", \"cat\": \"");
 		mp_out_str(view->out, category);
 		mp_out_str(view->out, "\"}");

@@ -414,6 +414,21 @@ static void commit_renames(void **state)
 	assert_int_equal(st.st_mode & 07777, 0640);
 }
 
+static void numbers_have_the_forms_of_num(void **state)
+{
+	struct mp_out out;
+
+	(void)state;
+	assert_int_equal(mp_out_open_at(&top, "f", false, &out, NULL), MINDPROF_OK);
+	mp_out_i64(&out, INT64_MIN);
+	mp_out_str(&out, " ");
+	mp_out_us3(&out, 12345);
+	mp_out_str(&out, " ");
+	mp_out_double(&out, 2);
+	assert_int_equal(mp_out_commit(&out, NULL), MINDPROF_OK);
+	assert_content("f", "-9223372036854775808 12.345 2.0");
+}
+
 static void abort_leaves_nothing(void **state)
 {
 	struct mp_out out;
@@ -820,6 +835,7 @@ int main(void)
 		FILE_TEST(file_symlinks),
 		FILE_TEST(forget_keeps_the_content),
 		FILE_TEST(commit_renames),
+		FILE_TEST(numbers_have_the_forms_of_num),
 		FILE_TEST(abort_leaves_nothing),
 		FILE_TEST(existing_file_needs_overwrite),
 		FILE_TEST(file_that_appears_meanwhile_is_kept),

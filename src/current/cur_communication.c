@@ -160,12 +160,10 @@ static mp_status open_input(struct cur_run *run, const char *name, struct mp_inp
 	if (run->analyze.fd < 0)
 		return MINDPROF_OK;
 	status = mp_input_open_at(&run->analyze, name, run->ctx->max_unpacked, input, &failure);
-	if (status == MINDPROF_E_NOMEM)
-		return mp_err_nomem(err, 0);
-	if (status && status != MINDPROF_E_NOT_FOUND)
-		cur_note_unreadable(run, run->analyze.path, &failure);
-	if (status)
+	if (status == MINDPROF_E_NOT_FOUND)
 		return MINDPROF_OK;
+	if (status)
+		return cur_go_on_without(run, run->analyze.path, status, &failure, err);
 	if (!cur_members_read((const char *)input->data, input->size, members, &fault))
 		return mp_err_nomem(err, 0);
 	if (fault >= 0) {

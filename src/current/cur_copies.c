@@ -31,12 +31,8 @@ static mp_status copy_file(struct cur_run *run, const char *name, bool without_h
 	const uint8_t *from;
 	mp_status status = mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, &failure);
 
-	if (status == MINDPROF_E_NOMEM)
-		return mp_err_nomem(err, 0);
-	if (status) {
-		cur_note_unreadable(run, run->exported.path, &failure);
-		return MINDPROF_OK;
-	}
+	if (status)
+		return cur_go_on_without(run, run->exported.path, status, &failure, err);
 	from = without_header ? after_header(&input) : input.data;
 	mp_out_write(out, from, input.size - (size_t)(from - input.data));
 	mp_input_close(&input);

@@ -58,12 +58,8 @@ mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char
 	mp_err failure = {0};
 	mp_status status = mp_input_open_at(dir, name, run->ctx->max_unpacked, &input, &failure);
 
-	if (status == MINDPROF_E_NOMEM)
-		return mp_err_nomem(err, 0);
-	if (status) {
-		cur_note_unreadable(run, dir->path, &failure);
-		return MINDPROF_OK;
-	}
+	if (status)
+		return cur_go_on_without(run, dir->path, status, &failure, err);
 	mp_csv_init(&csv, input.data, input.size);
 	status = read_rows(run, &input, &csv, titles, MP_MIN(n, (size_t)MAX_TITLES), fn, user, err);
 	mp_csv_release(&csv);

@@ -611,11 +611,8 @@ static mp_status open_files(struct cur_run *run, mp_err *err)
 
 			status = mp_input_open_at(&run->exported, list.names.at[i], run->ctx->max_unpacked,
 						  &file.input, &failure);
-			if (status == MINDPROF_E_NOMEM) {
-				status = mp_err_nomem(err, 0);
-			} else if (status) {
-				cur_note_unreadable(run, run->exported.path, &failure);
-				status = MINDPROF_OK;
+			if (status) {
+				status = cur_go_on_without(run, run->exported.path, status, &failure, err);
 			} else if (!mp_vec_push(&run->device.files, file)) {
 				mp_input_close(&file.input);
 				status = mp_err_nomem(err, sizeof(file));

@@ -60,3 +60,12 @@ void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *fa
 	mp_store_note(run->store, MP_PROBLEM, "unreadable", path, -1, "%s",
 		      failure->n_causes ? failure->causes[0].text : "cannot be read");
 }
+
+mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status status, const mp_err *failure,
+			    mp_err *err)
+{
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	cur_note_unreadable(run, path, failure);
+	return MINDPROF_OK;
+}

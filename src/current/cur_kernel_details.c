@@ -414,12 +414,8 @@ static mp_status open_summary(struct details *details, const char *name, summari
 	mp_status status =
 		mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &summary.input, &failure);
 
-	if (status == MINDPROF_E_NOMEM)
-		return mp_err_nomem(err, 0);
-	if (status) {
-		cur_note_unreadable(run, run->exported.path, &failure);
-		return MINDPROF_OK;
-	}
+	if (status)
+		return cur_go_on_without(run, run->exported.path, status, &failure, err);
 	status = read_header(details, &summary, err);
 	if (!status && !mp_vec_push(list, summary))
 		status = mp_err_nomem(err, sizeof(summary));

@@ -83,12 +83,10 @@ mp_status cur_tlv_walk(struct cur_run *run, const char *name, uint32_t fixed_byt
 	if (run->framework.fd < 0)
 		return MINDPROF_OK;
 	status = mp_file_open_at(&run->framework, name, &file, &failure);
-	if (status == MINDPROF_E_NOMEM)
-		return mp_err_nomem(err, 0);
-	if (status && status != MINDPROF_E_NOT_FOUND)
-		cur_note_unreadable(run, run->framework.path, &failure);
-	if (status)
+	if (status == MINDPROF_E_NOT_FOUND)
 		return MINDPROF_OK;
+	if (status)
+		return cur_go_on_without(run, run->framework.path, status, &failure, err);
 	*found = true;
 	good = walk(&file, fixed_bytes, faults, fn, user);
 	mp_faults_note(run->store, file.path, faults, kinds, MP_COUNT(kinds));

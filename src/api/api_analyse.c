@@ -223,7 +223,7 @@ static mp_status write_content(struct analyser *analyser, const struct file *fil
 		if (!strcmp(file->name, TRACE_FILE))
 			return api_current_trace(analyser->current, file->output, &analyser->dir,
 						 flavour == MINDPROF_FLAVOUR_PORTABLE, out, err);
-		return file->output->write(&analyser->current->run, out, err);
+		return cur_output_write(&analyser->current->run, file->output, out, err);
 	}
 	return MINDPROF_OK;
 }

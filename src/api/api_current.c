@@ -101,9 +101,9 @@ mp_status api_current_trace(struct api_current *current, const struct cur_output
 	bool empty;
 
 	if (!portable)
-		return output->write(&current->run, out, err);
+		return cur_output_write(&current->run, output, out, err);
 	MP_TRY(mp_out_open_at(dir, TRACE_DRAFT, true, &draft, err));
-	status = output->write(&current->run, &draft, err);
+	status = cur_output_write(&current->run, output, &draft, err);
 	empty = !draft.written && !draft.len;
 	if (status || empty) {
 		mp_out_abort(&draft);

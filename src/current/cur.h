@@ -247,6 +247,12 @@ mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status sta
 
 /* ---- outputs ---- */
 
+/* What an output of the original dies without although it may not need it; bits. */
+enum cur_original_needs {
+	CUR_NEEDS_EXPORT = 1 << 0,   /* some msprof_*.json; see CUR_FIX_LOST_OUTPUTS */
+	CUR_NEEDS_TIMELINE = 1 << 1, /* no two processes of one name; see CUR_FIX_PROCESS_TWICE */
+};
+
 struct cur_output {
 	const char *name;  /* "kernel_details.csv"; "%s" in it stands for the rank id, without NPU the device id */
 	const char *about; /* one sentence for docs and messages */
@@ -256,7 +262,11 @@ struct cur_output {
 	/* Writes the content. OK and nothing written = there is nothing to say, the file is not made; whoever finds
 	 * that an input is missing notes it. Failure: memory, output. */
 	mp_status (*write)(struct cur_run *run, struct mp_out *out, mp_err *err);
+	uint8_t original_needs; /* enum cur_original_needs */
 };
+
+/* output->write, but nothing is written where the original would have lost the file and that is not corrected. */
+mp_status cur_output_write(struct cur_run *run, const struct cur_output *output, struct mp_out *out, mp_err *err);
 
 /* NULL-terminated, in the order of writing. */
 extern const struct cur_output *const cur_outputs[];

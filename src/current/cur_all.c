@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The output files of the current layout, in the order of writing. One line per file. */
+/* The output files of the current layout, in the order of writing: one line per file. Writing one of them. */
 #include "current/cur_outputs.h"
 
 #include "base/banned.h"
@@ -30,3 +30,22 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_minddata_summary_csv,
 	NULL,
 };
+
+static bool is_lost(const struct cur_run *run, const struct cur_output *output)
+{
+	return (output->original_needs & CUR_NEEDS_EXPORT && !cur_corrects(run, CUR_FIX_LOST_OUTPUTS) &&
+		!run->device.files.len) ||
+	       (output->original_needs & CUR_NEEDS_TIMELINE && !cur_corrects(run, CUR_FIX_PROCESS_TWICE) &&
+		run->device.duplicate_process);
+}
+
+mp_status cur_output_write(struct cur_run *run, const struct cur_output *output, struct mp_out *out,
+			   mp_err *err)
+{
+	bool may_be_lost =
+		!cur_corrects(run, CUR_FIX_LOST_OUTPUTS) || !cur_corrects(run, CUR_FIX_PROCESS_TWICE);
+
+	if (output->original_needs && may_be_lost)
+		MP_TRY(cur_load_device(run, err));
+	return is_lost(run, output) ? MINDPROF_OK : output->write(run, out, err);
+}

@@ -203,10 +203,6 @@ mp_status cur_communication_load(struct cur_run *run, struct cur_communication *
 
 	*out = (struct cur_communication){0};
 	MP_TRY(cur_load_steps(run, err));
-	if (!cur_corrects(run, CUR_FIX_PROCESS_TWICE)) {
-		MP_TRY(cur_load_device(run, err));
-		out->lost = run->device.duplicate_process;
-	}
 	status = load_all(run, out, err);
 	if (status)
 		cur_communication_release(out);
@@ -340,4 +336,5 @@ const struct cur_output cur_communication_json = {
 	.about = "Time and bandwidth of communication operators by step, with totals.",
 	.wanted = wanted,
 	.write = write_communication,
+	.original_needs = CUR_NEEDS_TIMELINE,
 };

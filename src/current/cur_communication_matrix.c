@@ -430,4 +430,5 @@ const struct cur_output cur_communication_matrix = {
 	.about = "Links between ranks by type and group, ranked by bandwidth.",
 	.wanted = wanted,
 	.write = write_matrix,
+	.original_needs = CUR_NEEDS_TIMELINE,
 };

@@ -65,11 +65,6 @@ static mp_status copy(struct cur_run *run, const char *prefix, const char *patte
 	bool slices, first = true;
 	size_t i;
 
-	if (!cur_corrects(run, CUR_FIX_PROCESS_TWICE)) {
-		MP_TRY(cur_load_device(run, err));
-		if (run->device.duplicate_process)
-			return MINDPROF_OK;
-	}
 	MP_TRY(cur_files_find(&run->exported, pattern, &list, err));
 	if (!list.names.len && run->exported.fd >= 0 && strstr(prefix, "_statistic"))
 		mp_store_note(run->store, MP_PROBLEM, "no-statistic", run->exported.path, -1,
@@ -110,6 +105,7 @@ static bool wanted(const struct cur_run *run)
 		.about = text,                                                                \
 		.wanted = wanted,                                                             \
 		.write = write_##object,                                                      \
+		.original_needs = CUR_NEEDS_TIMELINE,                                         \
 	}
 
 COPY(api_statistic, "api_statistic", "api_statistic_*.csv", "api_statistic.csv",

@@ -454,13 +454,7 @@ static bool have_equal_headers(const struct details *details, const summaries *l
 /* The original loses the file then. */
 static bool is_lost(const struct details *details, const summaries *list)
 {
-	const struct cur_run *run = details->run;
-
-	if (!cur_corrects(run, CUR_FIX_LOST_OUTPUTS) && !run->device.files.len)
-		return true;
-	if (!cur_corrects(run, CUR_FIX_PROCESS_TWICE) && run->device.duplicate_process)
-		return true;
-	return !cur_corrects(run, CUR_FIX_HEADERS) && !have_equal_headers(details, list);
+	return !cur_corrects(details->run, CUR_FIX_HEADERS) && !have_equal_headers(details, list);
 }
 
 static void note_headers(const struct details *details, const summaries *list)
@@ -538,4 +532,5 @@ const struct cur_output cur_kernel_details = {
 	.about = "Every kernel with its launch, step, times, shapes and metrics.",
 	.wanted = wanted,
 	.write = write_details,
+	.original_needs = CUR_NEEDS_EXPORT | CUR_NEEDS_TIMELINE,
 };

@@ -268,26 +268,11 @@ static void put_all(struct records *records, struct mp_out *out)
 	}
 }
 
-/* The original makes nothing of the device's memory without a timeline. */
-static mp_status is_lost(struct cur_run *run, bool *lost, mp_err *err)
-{
-	*lost = false;
-	if (cur_corrects(run, CUR_FIX_LOST_OUTPUTS))
-		return MINDPROF_OK;
-	MP_TRY(cur_load_device(run, err));
-	*lost = !run->device.files.len;
-	return MINDPROF_OK;
-}
-
 static mp_status write_memory_record(struct cur_run *run, struct mp_out *out, mp_err *err)
 {
 	struct records records = {.run = run};
 	mp_status status;
-	bool lost;
 
-	MP_TRY(is_lost(run, &lost, err));
-	if (lost)
-		return MINDPROF_OK;
 	status = read_all(&records, err);
 	if (!status)
 		put_all(&records, out);
@@ -307,6 +292,7 @@ const struct cur_output cur_memory_record = {
 	.about = "Memory of the framework's and the device's pools over time.",
 	.wanted = wanted,
 	.write = write_memory_record,
+	.original_needs = CUR_NEEDS_EXPORT,
 };
 
 /* ---- npu_module_mem.csv ---- */
@@ -365,12 +351,8 @@ static mp_status write_module_mem(struct cur_run *run, struct mp_out *out, mp_er
 	struct module_rows rows = {.out = out};
 	struct cur_file_list files;
 	mp_status status;
-	bool lost;
 	size_t i;
 
-	MP_TRY(is_lost(run, &lost, err));
-	if (lost)
-		return MINDPROF_OK;
 	MP_TRY(cur_files_find(&run->exported, "npu_module_mem*.csv", &files, err));
 	status = MINDPROF_OK;
 	mp_buf_init(&rows.rows, SIZE_MAX / 8);
@@ -396,4 +378,5 @@ const struct cur_output cur_npu_module_mem = {
 	.about = "Memory that components of the device software reserved over time.",
 	.wanted = module_mem_wanted,
 	.write = write_module_mem,
+	.original_needs = CUR_NEEDS_EXPORT,
 };

@@ -39,11 +39,6 @@ static mp_status write_details(struct cur_run *run, struct mp_out *out, mp_err *
 	struct rows rows = {.out = out};
 	bool found;
 
-	if (!cur_corrects(run, CUR_FIX_PROCESS_TWICE)) {
-		MP_TRY(cur_load_device(run, err));
-		if (run->device.duplicate_process)
-			return MINDPROF_OK;
-	}
 	MP_TRY(cur_tlv_walk(run, RECORD_SHAPES_FILE, 0, put_row, &rows, &found, err));
 	if (!found && run->params.found && run->params.npu)
 		mp_store_note(run->store, MP_PROBLEM, "no-record-shapes", run->framework.path, -1,
@@ -61,4 +56,5 @@ const struct cur_output cur_operator_details = {
 	.about = "Operators with the shapes of their inputs.",
 	.wanted = wanted,
 	.write = write_details,
+	.original_needs = CUR_NEEDS_TIMELINE,
 };

@@ -323,11 +323,6 @@ static mp_status write_memory(struct cur_run *run, struct mp_out *out, mp_err *e
 	struct cur_operator_memory memory;
 	size_t i;
 
-	if (!cur_corrects(run, CUR_FIX_LOST_OUTPUTS)) {
-		MP_TRY(cur_load_device(run, err));
-		if (!run->device.files.len)
-			return MINDPROF_OK;
-	}
 	MP_TRY(cur_operator_memory_load(run, &memory, err));
 	if (!memory.found && run->params.found && run->params.profile_memory)
 		mp_store_note(run->store, MP_PROBLEM, "no-memory-usage", run->framework.path, -1,
@@ -354,4 +349,5 @@ const struct cur_output cur_operator_memory_csv = {
 	.about = "Device memory that operators allocated, until its release.",
 	.wanted = wanted,
 	.write = write_memory,
+	.original_needs = CUR_NEEDS_EXPORT,
 };

@@ -316,8 +316,6 @@ mp_status cur_step_trace_make(struct cur_run *run, struct cur_step_trace *trace,
 	*trace = (struct cur_step_trace){0};
 	MP_TRY(cur_load_steps(run, err));
 	MP_TRY(cur_load_device(run, err));
-	if (run->device.duplicate_process && !cur_corrects(run, CUR_FIX_PROCESS_TWICE))
-		return MINDPROF_OK;
 	if (run->device.has_layer[CUR_LAYER_OVERLAP]) {
 		if (!can_be_made(run))
 			return MINDPROF_OK;
@@ -401,4 +399,5 @@ const struct cur_output cur_step_trace_time = {
 	.about = "Computing, communication and free time of each step.",
 	.wanted = wanted,
 	.write = write_step_trace,
+	.original_needs = CUR_NEEDS_TIMELINE,
 };

@@ -332,8 +332,6 @@ static mp_status write_trace(struct cur_run *run, struct mp_out *out, mp_err *er
 
 	MP_TRY(cur_load_cpu_ops(run, err));
 	MP_TRY(cur_load_links(run, err));
-	if (run->device.duplicate_process && !cur_corrects(run, CUR_FIX_PROCESS_TWICE))
-		return MINDPROF_OK;
 	mp_buf_init(&view.name, SIZE_MAX / 8);
 	status = put_all(&view, err);
 	mp_buf_release(&view.name);
@@ -350,4 +348,5 @@ const struct cur_output cur_trace_view = {
 	.about = "Framework, CPU operators, everything that CANN exported, flows between them and scopes.",
 	.wanted = wanted,
 	.write = write_trace,
+	.original_needs = CUR_NEEDS_TIMELINE,
 };

@@ -130,7 +130,7 @@ static inline char *rank_write(struct rank *rank, const struct cur_output *outpu
 
 	assert_true(fd >= 0);
 	assert_int_equal(mp_out_open_fd(fd, "output", &out, NULL), MINDPROF_OK);
-	rank_good(output->write(&rank->run, &out, &err), &err);
+	rank_good(cur_output_write(&rank->run, output, &out, &err), &err);
 	assert_int_equal(mp_out_commit(&out, NULL), MINDPROF_OK);
 	assert_int_equal(fstat(fd, &st), 0);
 	*size = (size_t)st.st_size;

@@ -129,30 +129,56 @@ static bool add_spans(const intervals *list, struct cur_spans *out)
 	return true;
 }
 
-bool cur_overlap_make(const struct cur_run *run, struct cur_step_trace *trace)
+/* Fills the spans of the trace and releases the tasks, whose lists are united. */
+static bool spread(struct tasks *tasks, struct cur_step_trace *trace)
 {
-	struct tasks tasks = {0};
-	intervals alone = {0}, busy = {0}, free_time = {0}, whole = {.at = &tasks.all, .len = 1};
-	bool good = take_tasks(run, &tasks);
+	intervals alone = {0}, busy = {0}, free_time = {0}, whole = {.at = &tasks->all, .len = 1};
+	bool good = true;
 	size_t i;
 
-	if (good && (tasks.computing.len || tasks.communication.len)) {
-		good = subtract(&tasks.communication, &tasks.computing, &alone);
+	if (tasks->computing.len || tasks->communication.len) {
+		good = subtract(&tasks->communication, &tasks->computing, &alone);
 		/* Busy is computing and what communicates besides. */
-		for (i = 0; good && i < tasks.computing.len; i++)
-			good = mp_vec_push(&busy, tasks.computing.at[i]);
+		for (i = 0; good && i < tasks->computing.len; i++)
+			good = mp_vec_push(&busy, tasks->computing.at[i]);
 		for (i = 0; good && i < alone.len; i++)
 			good = mp_vec_push(&busy, alone.at[i]);
 		unite(&busy);
 		good = good && subtract(&whole, &busy, &free_time);
 	}
-	good = good && add_spans(&tasks.computing, &trace->computing) &&
-	       add_spans(&tasks.communication, &trace->communication) &&
+	good = good && add_spans(&tasks->computing, &trace->computing) &&
+	       add_spans(&tasks->communication, &trace->communication) &&
 	       add_spans(&alone, &trace->not_overlapped) && add_spans(&free_time, &trace->free);
-	mp_vec_release(&tasks.computing);
-	mp_vec_release(&tasks.communication);
+	mp_vec_release(&tasks->computing);
+	mp_vec_release(&tasks->communication);
 	mp_vec_release(&alone);
 	mp_vec_release(&busy);
 	mp_vec_release(&free_time);
 	return good;
+}
+
+bool cur_overlap_make(const struct cur_run *run, struct cur_step_trace *trace)
+{
+	struct tasks tasks = {0};
+	bool good = take_tasks(run, &tasks);
+
+	return spread(&tasks, trace) && good;
+}
+
+bool cur_overlap_of_cpu_ops(const struct cur_run *run, struct cur_step_trace *trace)
+{
+	struct tasks tasks = {.all = {INT64_MAX, INT64_MIN}};
+	bool good = true;
+	size_t i;
+
+	for (i = 0; good && i < run->cpu_ops.events.len; i++) {
+		const struct cur_cpu_op *op = &run->cpu_ops.events.at[i];
+		struct interval at = {op->ts_ns, mp_end_ns(op->ts_ns, op->dur_ns)};
+
+		tasks.all.begin_ns = MP_MIN(tasks.all.begin_ns, at.begin_ns);
+		tasks.all.end_ns = MP_MAX(tasks.all.end_ns, at.end_ns);
+		good = mp_vec_push(&tasks.computing, at);
+	}
+	unite(&tasks.computing);
+	return spread(&tasks, trace) && good;
 }

@@ -10,5 +10,7 @@
  * ran no operator and no communication. False when memory is out.
  */
 bool cur_overlap_make(const struct cur_run *run, struct cur_step_trace *trace);
+/* The same of a CPU run: its operators are the computation. */
+bool cur_overlap_of_cpu_ops(const struct cur_run *run, struct cur_step_trace *trace);
 
 #endif

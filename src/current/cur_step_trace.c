@@ -176,37 +176,6 @@ static bool take_tasks(const struct cur_run *run, struct cur_step_trace *trace)
 	return take_device(run, trace) && cur_overlap_make(run, trace);
 }
 
-/* A CPU run: its operators are the computation, what no operator covers is free. */
-static bool take_cpu_ops(const struct cur_run *run, struct cur_step_trace *trace)
-{
-	struct cur_spans all = {0};
-	int64_t begin_ns = 0, end_ns = 0;
-	bool good = true;
-	size_t i;
-
-	for (i = 0; good && i < run->cpu_ops.events.len; i++)
-		good = add_span(&all, run->cpu_ops.events.at[i].ts_ns, run->cpu_ops.events.at[i].dur_ns);
-	good = good && sort_spans(&all);
-	for (i = 0; good && i < all.at.len; i++) {
-		int64_t ts_ns = all.at.at[i].ts_ns, to_ns = mp_end_ns(ts_ns, all.at.at[i].dur_ns);
-
-		if (i && ts_ns <= end_ns) {
-			end_ns = MP_MAX(end_ns, to_ns);
-			continue;
-		}
-		if (i)
-			good = add_span(&trace->computing, begin_ns, cur_sub_ns(end_ns, begin_ns)) &&
-			       add_span(&trace->free, end_ns, cur_sub_ns(ts_ns, end_ns));
-		begin_ns = ts_ns;
-		end_ns = to_ns;
-	}
-	if (good && all.at.len)
-		good = add_span(&trace->computing, begin_ns, cur_sub_ns(end_ns, begin_ns));
-	mp_vec_release(&all.at);
-	mp_vec_release(&all.before);
-	return good;
-}
-
 static void release_spans(struct cur_spans *spans)
 {
 	mp_vec_release(&spans->at);
@@ -328,7 +297,7 @@ mp_status cur_step_trace_make(struct cur_run *run, struct cur_step_trace *trace,
 		MP_TRY(cur_load_cpu_ops(run, err));
 		if (!run->cpu_ops.events.len)
 			return MINDPROF_OK;
-		good = take_cpu_ops(run, trace);
+		good = cur_overlap_of_cpu_ops(run, trace);
 	} else {
 		return MINDPROF_OK;
 	}

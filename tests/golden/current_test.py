@@ -80,22 +80,23 @@ def check_analysis(mindprof, raw, expected, scratch):
 
 
 def check_case(mindprof, case, scratch):
-    folder = os.path.join(scratch, case)
-    raw = unpacked(os.path.join(GOLDEN, case, "raw"), os.path.join(folder, "raw"))
-    return check_analysis(mindprof, raw, os.path.join(GOLDEN, case, "expected"), folder)
+    raw = unpacked(os.path.join(GOLDEN, case, "raw"), os.path.join(scratch, "raw"))
+    return check_analysis(mindprof, raw, os.path.join(GOLDEN, case, "expected"), scratch)
 
 
-def main():
+def run_cases(check, unit, needed):
+    """Calls check(mindprof, case, scratch folder) for every case that has results of the original; the exit code."""
     mindprof = os.path.join(os.path.abspath(sys.argv[1]), "bin", "mindprof")
-    if not os.path.isdir(GOLDEN) or not os.path.exists(COMPARE):
-        print(f"SKIPPED: {GOLDEN} or {COMPARE} is not there")
+    absent = [path for path in needed if not os.path.exists(path)]
+    if absent:
+        print(f"SKIPPED: {' and '.join(absent)} not there")
         return 77
     cases = [c for c in sorted(os.listdir(GOLDEN)) if os.path.isdir(os.path.join(GOLDEN, c, "expected"))]
     failures = []
-    with tempfile.TemporaryDirectory() as scratch:
-        for case in cases:
+    for case in cases:
+        with tempfile.TemporaryDirectory() as scratch:
             try:
-                print(f"{case}: {check_case(mindprof, case, scratch)} files equal", flush=True)
+                print(f"{case}: {check(mindprof, case, scratch)} {unit}", flush=True)
             except AssertionError as failure:
                 failures.append(case)
                 print(f"FAILED {case}: {failure}", flush=True)
@@ -104,4 +105,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(check_case, "files equal", [GOLDEN, COMPARE]))

@@ -9,10 +9,9 @@ import glob
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
-from current_test import GOLDEN, ROOT, unpacked  # noqa: E402
+from current_test import GOLDEN, ROOT, run_cases, unpacked  # noqa: E402
 
 LINT = os.path.join(ROOT, "tests", "lint", "trace_lint.py")
 
@@ -31,23 +30,5 @@ def check_case(mindprof, case, scratch):
     return len(traces)
 
 
-def main():
-    mindprof = os.path.join(os.path.abspath(sys.argv[1]), "bin", "mindprof")
-    if not os.path.isdir(GOLDEN):
-        print(f"SKIPPED: {GOLDEN} is not there")
-        return 77
-    cases = [c for c in sorted(os.listdir(GOLDEN)) if os.path.isdir(os.path.join(GOLDEN, c, "expected"))]
-    failures = []
-    for case in cases:
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                print(f"{case}: {check_case(mindprof, case, scratch)} traces pass", flush=True)
-            except AssertionError as failure:
-                failures.append(case)
-                print(f"FAILED {case}: {failure}", flush=True)
-    print(f"{len(cases)} cases, {len(failures)} failed {failures or ''}")
-    return 1 if failures or not cases else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(check_case, "traces pass", [GOLDEN]))

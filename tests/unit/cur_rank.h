@@ -14,6 +14,10 @@
 
 #include "current/cur_outputs.h"
 
+/* Sets of corrections. */
+#define ALL CUR_FIX_ALL
+#define BUT(correction) (CUR_FIX_ALL & ~(UINT64_C(1) << (correction)))
+
 #define RANK_PROF "PROF_000001_20250705072000000_ABCDEFGHIJKLMNOP"
 #define RANK_EXPORT RANK_PROF "/mindstudio_profiler_output"
 
@@ -166,6 +170,24 @@ static inline size_t rank_notes(const struct rank *rank, const char *code, uint6
 			*count = note.count;
 	}
 	return n;
+}
+
+/* ---- the rank directory of a test, with its setup and teardown ---- */
+
+static struct rank rank;
+
+static int make(void **state)
+{
+	(void)state;
+	rank_make(&rank);
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	rank_drop(&rank);
+	return 0;
 }
 
 #endif

@@ -15,25 +15,7 @@
 
 #include "base/pool.h"
 
-#define ALL CUR_FIX_ALL
-#define BUT(correction) (CUR_FIX_ALL & ~(UINT64_C(1) << (correction)))
 #define EXPORT "msprof_20250705072100000.json"
-
-static struct rank rank;
-
-static int make(void **state)
-{
-	(void)state;
-	rank_make(&rank);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	rank_drop(&rank);
-	return 0;
-}
 
 static void load(uint64_t corrections)
 {

@@ -12,25 +12,7 @@
 #include "cur_rank.h"
 #include "torture.h"
 
-#define ALL CUR_FIX_ALL
-#define BUT(correction) (CUR_FIX_ALL & ~(UINT64_C(1) << (correction)))
 #define SUMMARY "op_summary_20250705072100000.csv"
-
-static struct rank rank;
-
-static int make(void **state)
-{
-	(void)state;
-	rank_make(&rank);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	rank_drop(&rank);
-	return 0;
-}
 
 /* ---- what the links and steps of a run are ---- */
 

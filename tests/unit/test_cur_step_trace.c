@@ -13,27 +13,9 @@
 #include "current/cur_overlap.h"
 #include "torture.h"
 
-#define ALL CUR_FIX_ALL
-#define BUT(correction) (CUR_FIX_ALL & ~(UINT64_C(1) << (correction)))
 #define HEADER                                                                                     \
 	"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble," \
 	"Communication(Not Overlapped and Exclude Receive),Preparing\r\n"
-
-static struct rank rank;
-
-static int make(void **state)
-{
-	(void)state;
-	rank_make(&rank);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	rank_drop(&rank);
-	return 0;
-}
 
 /* ---- models ---- */
 

@@ -167,7 +167,7 @@ static bool walk_all(struct cur_run *run, const struct mp_file *file, struct mp_
 		} else if (!fn(user, body, len)) {
 			return false;
 		}
-		at += MP_FWK_HEAD_BYTES + len;
+		at += mp_fwk_record_bytes(len);
 	}
 	return true;
 }

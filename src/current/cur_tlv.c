@@ -3,35 +3,20 @@
 #include <string.h>
 
 #include "current/cur_tlv.h"
+#include "readers/rd_op_range.h"
 
 #include "base/banned.h"
-
-static uint16_t u16_at(const uint8_t *at)
-{
-	uint16_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint32_t u32_at(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 struct mp_str cur_tlv_field(const uint8_t *value, uint32_t len, uint32_t fixed_bytes, uint16_t type)
 {
 	struct mp_str found = {"", 0};
 	uint32_t at = fixed_bytes;
 
-	while (at <= len && len - at >= CUR_TLV_HEAD_BYTES) {
-		uint16_t field_type = u16_at(value + at);
-		uint32_t field_len = u32_at(value + at + 2);
+	while (at <= len && len - at >= MP_FWK_HEAD_BYTES) {
+		uint16_t field_type = op_range_u16(value + at);
+		uint32_t field_len = op_range_u32(value + at + 2);
 
-		at += CUR_TLV_HEAD_BYTES;
+		at += MP_FWK_HEAD_BYTES;
 		if (field_len > len - at)
 			break;
 		if (field_type == type)
@@ -55,17 +40,17 @@ static bool walk(const struct mp_file *file, uint32_t fixed_bytes, struct mp_fau
 
 	while (at < file->size) {
 		uint64_t left = file->size - at;
-		uint32_t len = left >= CUR_TLV_HEAD_BYTES ? u32_at(file->data + at + 2) : 0;
+		uint32_t len = left >= MP_FWK_HEAD_BYTES ? op_range_u32(file->data + at + 2) : 0;
 
-		if (left < CUR_TLV_HEAD_BYTES || len > left - CUR_TLV_HEAD_BYTES) {
+		if (left < MP_FWK_HEAD_BYTES || len > left - MP_FWK_HEAD_BYTES) {
 			mp_fault_add(&faults[0], (int64_t)at, 1);
 			return true;
 		}
 		if (len < fixed_bytes)
 			mp_fault_add(&faults[1], (int64_t)at, 1);
-		else if (!fn(user, file->data + at + CUR_TLV_HEAD_BYTES, len))
+		else if (!fn(user, file->data + at + MP_FWK_HEAD_BYTES, len))
 			return false;
-		at += CUR_TLV_HEAD_BYTES + len;
+		at += mp_fwk_record_bytes(len);
 	}
 	return true;
 }

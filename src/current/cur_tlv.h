@@ -5,8 +5,6 @@
 
 #include "current/cur.h"
 
-#define CUR_TLV_HEAD_BYTES 6u
-
 /* The value of one record; false = memory is out. */
 typedef bool (*cur_tlv_fn)(void *user, const uint8_t *value, uint32_t len);
 /* Walks FRAMEWORK/<name>: *found tells whether it is there. Cuts and short records are noted. Failure: memory. */

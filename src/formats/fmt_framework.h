@@ -22,6 +22,12 @@
 /* Records and fields begin with this: u16 type, u32 length of what follows. */
 #define MP_FWK_HEAD_BYTES 6u
 
+/* Head and value of one record. A value may have almost 4 GiB, so the sum needs 64 bits. */
+static inline uint64_t mp_fwk_record_bytes(uint32_t value_bytes)
+{
+	return (uint64_t)MP_FWK_HEAD_BYTES + value_bytes;
+}
+
 #define MP_FWK_NO_FLOW UINT64_MAX
 #define MP_FWK_FLOW_NAME "flow"
 /* A start above this is Unix nanoseconds already, not a counter. */

@@ -201,7 +201,7 @@ mp_status op_range_decode(void *user, size_t index, unsigned worker_index, mp_er
 
 		if (len >= mp_fwk_forms[in->form].fixed_bytes && !decode_record(in, worker, body, len))
 			return mp_err_nomem(err, 0);
-		at += MP_FWK_HEAD_BYTES + len;
+		at += mp_fwk_record_bytes(len);
 	}
 	mp_file_forget(&in->file, in->chunks.at[index], end - in->chunks.at[index]);
 	return MINDPROF_OK;

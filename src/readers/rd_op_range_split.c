@@ -99,7 +99,7 @@ static const uint8_t *next_body(struct op_range_file *in, uint64_t *at, uint32_t
 		mp_fault_add(&in->faults[OP_RANGE_CUT], (int64_t)*at, 1);
 		return NULL;
 	}
-	*at += MP_FWK_HEAD_BYTES + *len;
+	*at += mp_fwk_record_bytes(*len);
 	return data + *at - *len;
 }
 
@@ -172,7 +172,7 @@ bool op_range_find_launches(const struct op_range_file *in, op_range_launches *o
 
 		if (len > size - at - MP_FWK_HEAD_BYTES)
 			break;
-		at += MP_FWK_HEAD_BYTES + len;
+		at += mp_fwk_record_bytes(len);
 		if (at - forgotten >= WINDOW_BYTES) {
 			mp_file_forget(&in->file, forgotten, at - forgotten);
 			forgotten = at;

@@ -7,15 +7,49 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/fmt_framework.h"
+#include "readers/rd_op_range.h"
 
 #define CASES MP_SOURCE_DIR "/tests/data/op_range"
 #define NATIVE_GRAPH "/native-graph/raw/host0_9825_20261130205343493_ascend_ms"
 #define NATIVE_PYNATIVE "/native-pynative/raw/host0_9859_20261130205345836_ascend_ms"
 #define QUIRKS "host0_4242_20250705072000000_ascend_ms"
+
+/* ---- a length of almost 4 GiB ---- */
+
+/* The value of the first record has 2^32 - 6 bytes: with its head it ends at 2^32, where nothing may wrap to
+ * 0. */
+static void test_record_of_4_gib(void **state)
+{
+	const uint32_t len = UINT32_MAX - MP_FWK_HEAD_BYTES + 1;
+	const size_t size = ((size_t)1 << 32) + MP_FWK_HEAD_BYTES;
+	struct op_range_file in = {.form = MP_FWK_27};
+	struct mp_store_options options = {0};
+	uint64_t at = 0;
+	uint8_t *data;
+
+	(void)state;
+	data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (data == MAP_FAILED)
+		skip();
+	memcpy(data + 2, &len, sizeof(len));
+	in.file.data = data;
+	in.file.size = size;
+	assert_int_equal(mp_store_new(&options, &in.store, NULL), MINDPROF_OK);
+	assert_true(op_range_split(&in, &at));
+	assert_int_equal(at, (uint64_t)1 << 32); /* a window ends behind the large record */
+	assert_true(op_range_split(&in, &at));
+	assert_int_equal(at, size);
+	assert_int_equal(in.faults[OP_RANGE_SHORT].count, 1); /* the record without a value behind it */
+	mp_store_free(in.store);
+	mp_map64_release(&in.tracks);
+	mp_vec_release(&in.chunks);
+	munmap(data, size);
+}
 
 /* ---- handmade vectors (raw-host.md sections 1.3, 1.5) ---- */
 
@@ -858,16 +892,27 @@ static void test_recognise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_handmade_27),       cmocka_unit_test(test_handmade_truncated),
-		cmocka_unit_test(test_handmade_23),       cmocka_unit_test(test_native_graph),
-		cmocka_unit_test(test_native_pynative),   cmocka_unit_test(test_calibrated_times),
-		cmocka_unit_test(test_classes_and_steps), cmocka_unit_test(test_quirks),
-		cmocka_unit_test(test_form_74),           cmocka_unit_test(test_field_lies),
-		cmocka_unit_test(test_unix_ns_is_kept),   cmocka_unit_test(test_flows),
-		cmocka_unit_test(test_length_lies),       cmocka_unit_test(test_field_list_lies),
-		cmocka_unit_test(test_long_and_many),     cmocka_unit_test(test_parallel_equals_serial),
-		cmocka_unit_test(test_truncation),        cmocka_unit_test(test_rubbish),
-		cmocka_unit_test(test_out_of_memory),     cmocka_unit_test(test_recognise),
+		cmocka_unit_test(test_record_of_4_gib),
+		cmocka_unit_test(test_handmade_27),
+		cmocka_unit_test(test_handmade_truncated),
+		cmocka_unit_test(test_handmade_23),
+		cmocka_unit_test(test_native_graph),
+		cmocka_unit_test(test_native_pynative),
+		cmocka_unit_test(test_calibrated_times),
+		cmocka_unit_test(test_classes_and_steps),
+		cmocka_unit_test(test_quirks),
+		cmocka_unit_test(test_form_74),
+		cmocka_unit_test(test_field_lies),
+		cmocka_unit_test(test_unix_ns_is_kept),
+		cmocka_unit_test(test_flows),
+		cmocka_unit_test(test_length_lies),
+		cmocka_unit_test(test_field_list_lies),
+		cmocka_unit_test(test_long_and_many),
+		cmocka_unit_test(test_parallel_equals_serial),
+		cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_rubbish),
+		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_recognise),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -31,8 +31,8 @@ struct cur_params {
 	bool schedule;          /* is_set_schedule */
 	bool o2;                /* jit_level O2 */
 	bool level_none, level0;
-	bool data_process, profile_memory, record_shapes, data_simplification;
-	bool text, db;          /* export_type */
+	bool data_process, profile_memory, record_shapes;
+	bool text;              /* export_type holds it */
 	char rank_id[16], device_id[16]; /* decimal text, "" = not known */
 };
 

@@ -121,53 +121,28 @@ static const uint8_t *skip_value(const uint8_t *at, const uint8_t *end, unsigned
 	}
 }
 
-/* Microseconds as text into ns: digits and at most 3 decimals quickly, the rest exactly. */
-static bool take_us(const uint8_t *text, size_t len, int64_t *out)
-{
-	int64_t value = 0;
-	size_t i = 0, decimals;
-
-	if (len < 1 || len > 18)
-		return mp_num_parse_scaled((const char *)text, len, 3, out);
-	for (; i < len && cur_is_digit(text[i]); i++)
-		value = value * 10 + (text[i] - '0');
-	decimals = len - i - (i < len);
-	if (!i || decimals > 3 || (i < len && (text[i] != '.' || !decimals)) || i > 15)
-		return mp_num_parse_scaled((const char *)text, len, 3, out);
-	for (i++; i < len; i++) {
-		if (!cur_is_digit(text[i]))
-			return mp_num_parse_scaled((const char *)text, len, 3, out);
-		value = value * 10 + (text[i] - '0');
-	}
-	for (; decimals < 3; decimals++)
-		value *= 10;
-	*out = value;
-	return true;
-}
-
 /* One value of the event: the text without quotes. */
 static void take_field(struct cur_msprof_event *event, struct mp_str key, struct mp_str value, bool is_string)
 {
-	const uint8_t *text = (const uint8_t *)value.text;
-
-	if (key.len == 4 && !memcmp(key.text, "name", 4)) {
+	if (mp_str_is(key, "name")) {
 		event->name = value;
-	} else if (key.len == 2 && !memcmp(key.text, "ph", 2)) {
+	} else if (mp_str_is(key, "ph")) {
 		event->phase = is_string && value.len == 1 ? value.text[0] : 0;
-	} else if (key.len == 2 && !memcmp(key.text, "ts", 2)) {
-		event->has_ts = take_us(text, value.len, &event->ts_ns);
+	} else if (mp_str_is(key, "ts")) {
+		event->has_ts = mp_num_parse_scaled(value.text, value.len, 3, &event->ts_ns);
 		event->numeric_ts = !is_string;
-	} else if (key.len == 2 && !memcmp(key.text, "id", 2)) {
+	} else if (mp_str_is(key, "id")) {
 		event->id = value;
-	} else if (key.len == 3) {
-		if (!memcmp(key.text, "pid", 3))
-			event->has_pid = mp_num_parse_i64(value.text, value.len, &event->pid);
-		else if (!memcmp(key.text, "tid", 3) && !mp_num_parse_i64(value.text, value.len, &event->tid))
+	} else if (mp_str_is(key, "pid")) {
+		event->has_pid = mp_num_parse_i64(value.text, value.len, &event->pid);
+	} else if (mp_str_is(key, "tid")) {
+		if (!mp_num_parse_i64(value.text, value.len, &event->tid))
 			event->tid = 0;
-		else if (!memcmp(key.text, "dur", 3) && !take_us(text, value.len, &event->dur_ns))
+	} else if (mp_str_is(key, "dur")) {
+		if (!mp_num_parse_scaled(value.text, value.len, 3, &event->dur_ns))
 			event->dur_ns = 0;
-		else if (!memcmp(key.text, "cat", 3))
-			event->host_to_device = value.len == 12 && !memcmp(value.text, "HostToDevice", 12);
+	} else if (mp_str_is(key, "cat")) {
+		event->host_to_device = mp_str_is(value, "HostToDevice");
 	}
 }
 
@@ -210,7 +185,7 @@ static void take_args_values(struct cur_msprof_event *event)
 static void take_value(struct cur_msprof_event *event, struct mp_str key, const uint8_t *from,
 		       const uint8_t *to)
 {
-	if (key.len == 4 && !memcmp(key.text, "args", 4)) {
+	if (mp_str_is(key, "args")) {
 		if (*from != '{')
 			return;
 		event->args = from;

@@ -62,9 +62,7 @@ static void take_facts(const struct mp_store *facts, struct cur_params *params)
 	params->data_process = is_true(facts, "data_process");
 	params->profile_memory = is_true(facts, "profile_memory");
 	params->record_shapes = is_true(facts, "record_shapes");
-	params->data_simplification = is_true(facts, "data_simplification");
 	params->text = lists(facts, "export_type", "\"text\"");
-	params->db = lists(facts, "export_type", "\"db\"");
 	take_id(facts, "rank_id", params->rank_id, sizeof(params->rank_id));
 	take_id(facts, "device_id", params->device_id, sizeof(params->device_id));
 }

@@ -12,21 +12,6 @@
 
 #define TRACE_DRAFT ".trace_view.draft.json"
 
-bool api_is_current(const struct mindprof_trace *trace)
-{
-	struct mp_dir_entry *entries = NULL;
-	bool found = false;
-	size_t n = 0, i;
-
-	if (trace->file || mp_dir_list(&trace->dir, &entries, &n, NULL) != MINDPROF_OK)
-		return false;
-	for (i = 0; i < n && !found; i++)
-		found = entries[i].is_dir &&
-			(!strcmp(entries[i].name, "FRAMEWORK") || !strncmp(entries[i].name, "PROF_", 5));
-	mp_free(entries);
-	return found;
-}
-
 mp_status api_current_open(struct mindprof_trace *trace, const struct cur_options *options,
 			   struct api_current *out, mp_err *err)
 {

@@ -29,24 +29,39 @@ const struct mp_reader *api_file_reader(const struct mp_dir *dir, const char *na
 	return best;
 }
 
-static bool is_raw_folder(const struct mp_dir_entry *entry)
+/* What MindSpore or CANN fills, and what this program's recorder does. */
+static bool is_original_folder(const struct mp_dir_entry *entry)
 {
-	return entry->is_dir && (!strcmp(entry->name, "FRAMEWORK") || !strcmp(entry->name, "MINDPROF") ||
-				 !strncmp(entry->name, "PROF_", 5));
+	return entry->is_dir && (!strcmp(entry->name, "FRAMEWORK") || !strncmp(entry->name, "PROF_", 5));
 }
 
-bool api_is_run_dir(const struct mp_dir *dir)
+static bool is_raw_folder(const struct mp_dir_entry *entry)
+{
+	return is_original_folder(entry) || (entry->is_dir && !strcmp(entry->name, "MINDPROF"));
+}
+
+static bool holds(const struct mp_dir *dir, bool (*is_one)(const struct mp_dir_entry *entry))
 {
 	struct mp_dir_entry *entries;
 	size_t n, i;
 	bool found = false;
 
-	if (mp_dir_list(dir, &entries, &n, NULL) == MINDPROF_OK) {
-		for (i = 0; i < n && !found; i++)
-			found = is_raw_folder(&entries[i]);
-		mp_free(entries);
-	}
-	return found || api_file_reader(dir, NULL);
+	if (mp_dir_list(dir, &entries, &n, NULL) != MINDPROF_OK)
+		return false;
+	for (i = 0; i < n && !found; i++)
+		found = is_one(&entries[i]);
+	mp_free(entries);
+	return found;
+}
+
+bool api_is_current(const struct mindprof_trace *trace)
+{
+	return !trace->file && holds(&trace->dir, is_original_folder);
+}
+
+bool api_is_run_dir(const struct mp_dir *dir)
+{
+	return holds(dir, is_raw_folder) || api_file_reader(dir, NULL);
 }
 
 /* The path as given, so that messages show it; a symbolic link is followed first. */

@@ -53,8 +53,6 @@ struct mindprof_trace {
 };
 
 /* --- api_current.c: the output files of the current layout */
-/* Whether the run is a directory that MindSpore or CANN filled. */
-bool api_is_current(const struct mindprof_trace *trace);
 mp_status api_current_open(struct mindprof_trace *trace, const struct cur_options *options, struct api_current *out,
 			   mp_err *err);
 void api_current_close(struct api_current *current);
@@ -69,6 +67,8 @@ mp_status api_current_trace(struct api_current *current, const struct cur_output
 /* --- api_find.c */
 /* A directory with what a recording leaves, or one that a reader takes as a whole. */
 bool api_is_run_dir(const struct mp_dir *dir);
+/* Whether the run is a directory that MindSpore or CANN filled. */
+bool api_is_current(const struct mindprof_trace *trace);
 /* The reader that is surest of a file; NULL when none is. */
 const struct mp_reader *api_file_reader(const struct mp_dir *dir, const char *name);
 /* Splits a path that may be a symbolic link into the open parent and the name in it (owned). */

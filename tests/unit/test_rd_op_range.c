@@ -29,6 +29,7 @@ static void test_record_of_4_gib(void **state)
 	const size_t size = ((size_t)1 << 32) + MP_FWK_HEAD_BYTES;
 	struct op_range_file in = {.form = MP_FWK_27};
 	struct mp_store_options options = {0};
+	const struct mp_process process = {.rank = 0, .pid = 1};
 	uint64_t at = 0;
 	uint8_t *data;
 
@@ -40,6 +41,7 @@ static void test_record_of_4_gib(void **state)
 	in.file.data = data;
 	in.file.size = size;
 	assert_int_equal(mp_store_new(&options, &in.store, NULL), MINDPROF_OK);
+	in.process = mp_store_process(in.store, &process);
 	assert_true(op_range_split(&in, &at));
 	assert_int_equal(at, (uint64_t)1 << 32); /* a window ends behind the large record */
 	assert_true(op_range_split(&in, &at));

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mindprof analyze: writes the output files of every run; docs/cli/analyze.md. */
-#include <limits.h>
-
+#include "analyze.h"
 #include "commands.h"
 
 #include "base/mem.h"
 #include "base/num.h"
 
 #include "base/banned.h"
-
-struct analyze_options {
-	const char *out, *as_original, *step_list;
-	int64_t *steps; /* of step_list, owned */
-	size_t n_steps;
-	int flavour;
-	int overwrite, pretty, json;
-	uint64_t jobs;
-};
 
 /* In the order of enum mindprof_flavour. */
 static const char *const flavours[] = {"auto", "portable", "compatible", NULL};
@@ -35,12 +25,17 @@ static const struct cli_option options[] = {
 	{"step-list", 0, CLI_TEXT, CLI_COMPLETE_NONE, "FIRST[-LAST]",
 	 offsetof(struct analyze_options, step_list), NULL,
 	 "Only these steps in the files that MindSpore's analysis has, too."},
+	{"again", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, again), NULL,
+	 "Analyse also what an earlier analysis of the same files has finished."},
 	{"overwrite", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, overwrite), NULL,
 	 "Replace output files that MindProf did not make. Its own are always replaced."},
 	{"pretty", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, pretty), NULL,
 	 "Indent the list of written files, .mindprof.json."},
 	{"jobs", 'j', CLI_COUNT, 0, "N", offsetof(struct analyze_options, jobs), NULL,
-	 "Threads to work with; the default is one per usable core."},
+	 "Threads to work with; the default is one per usable core. Recordings share them."},
+	{"memory", 0, CLI_COUNT, 0, "MIB", offsetof(struct analyze_options, memory_mib), NULL,
+	 "Analyse recordings at the same time only as far as their files together are no larger than this; the "
+	 "default is half of the memory that is free."},
 	{"json", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, json), NULL,
 	 "Print the files and what is missing as JSON."},
 };
@@ -50,116 +45,6 @@ static const struct cli_example examples[] = {
 	{"mindprof analyze --out results --flavour compatible host_42_20250705052123000_ascend_ms",
 	 "Leave the recording alone; write a trace for MindStudio Insight."},
 };
-
-struct written {
-	struct mp_json_out *json; /* NULL = text */
-};
-
-static void print_written(void *user, const char *path)
-{
-	struct written *written = user;
-
-	if (written->json) {
-		mp_json_out_cstr(written->json, path);
-		return;
-	}
-	cli_progress_end();
-	printf("%s\n", path);
-}
-
-static const char *hint_of(enum mindprof_status status, const struct analyze_options *target)
-{
-	if (status == MINDPROF_E_EXISTS)
-		return target->out ? "use another --out, or --overwrite" : "use --out OUT, or --overwrite";
-	if (status == MINDPROF_E_IO && !target->out)
-		return "use --out OUT to write elsewhere";
-	return NULL;
-}
-
-static int analyse(struct mindprof_trace *trace, const struct analyze_options *target,
-		   struct mp_json_out *json)
-{
-	struct written written = {.json = json};
-	struct mindprof_analyse_options analyse_options = {
-		.size = sizeof(analyse_options),
-		.out_path = target->out,
-		.flavour = (enum mindprof_flavour)target->flavour,
-		.overwrite = target->overwrite,
-		.pretty = target->pretty,
-		.wrote = print_written,
-		.wrote_user = &written,
-		.as_original = target->as_original,
-		.step_list = target->steps,
-		.n_step_list = target->n_steps,
-	};
-	struct mindprof_error error = {0};
-	enum mindprof_status status;
-
-	if (json) {
-		mp_json_out_object(json);
-		cli_json_member(json, "path", mindprof_trace_path(trace));
-		mp_json_out_key(json, "files");
-		mp_json_out_array(json);
-	}
-	status = mindprof_trace_analyse(trace, &analyse_options, &error);
-	if (json) {
-		mp_json_out_array_end(json);
-		cli_json_member(json, "status", status ? mindprof_status_text(status) : "success");
-		if (!status)
-			cli_json_notes(json, trace);
-		mp_json_out_object_end(json);
-	}
-	if (status)
-		return cli_failed(&error, hint_of(status, target));
-	return cli_list_problems(trace);
-}
-
-/* Two runs of one name would replace each other's files. */
-struct names {
-	const struct analyze_options *target;
-	MP_VEC(char *) taken; /* owned */
-};
-
-static bool take_name(struct names *names, const char *path)
-{
-	char real[PATH_MAX];
-	const char *name;
-	char *copy;
-	size_t i;
-
-	if (!names->target->out || !realpath(path, real))
-		return true;
-	name = strrchr(real, '/') + 1;
-	for (i = 0; i < names->taken.len; i++)
-		if (!strcmp(names->taken.at[i], name)) {
-			cli_message("'%s' is left out: another recording called '%s' was written to '%s'; "
-				    "analyse it with another --out",
-				    path, name, names->target->out);
-			return false;
-		}
-	copy = mp_strdup(name);
-	if (copy && mp_vec_push(&names->taken, copy))
-		return true;
-	mp_free(copy);
-	cli_no_memory();
-	return false;
-}
-
-static int analyse_run(void *user, const char *path, struct mp_json_out *json, size_t index MP_UNUSED)
-{
-	struct names *names = user;
-	struct mindprof_trace *trace;
-	int code;
-
-	if (!take_name(names, path))
-		return CLI_FAILED;
-	trace = cli_open(path, names->target->jobs);
-	if (!trace)
-		return CLI_FAILED;
-	code = analyse(trace, names->target, json);
-	mindprof_trace_free(trace);
-	return code;
-}
 
 #define MAX_STEPS 1000000
 
@@ -220,10 +105,8 @@ static int check_corrections(const char *names)
 static int run(int argc, char **argv)
 {
 	struct analyze_options target = {0};
-	struct names names = {.target = &target};
 	struct cli_arguments arguments;
 	int code = cli_parse(&cmd_analyze, argc, argv, &target, &arguments);
-	size_t i;
 
 	if (code < 0)
 		code = check_corrections(target.as_original);
@@ -231,10 +114,7 @@ static int run(int argc, char **argv)
 		code = take_steps(&target);
 	if (code >= 0)
 		return code;
-	code = cli_for_runs(&arguments, target.json, analyse_run, &names);
-	for (i = 0; i < names.taken.len; i++)
-		mp_free(names.taken.at[i]);
-	mp_vec_release(&names.taken);
+	code = analyze_runs(&target, &arguments);
 	mp_free(target.steps);
 	return code;
 }

@@ -41,6 +41,16 @@ int cli_worse(int a, int b);
  */
 typedef int (*cli_run_fn)(void *user, const char *path, struct mp_json_out *json, size_t index);
 int cli_for_runs(const struct cli_arguments *arguments, bool as_json, cli_run_fn fn, void *user);
+/* Its parts: the runs, without duplicates; the JSON around them. */
+struct cli_runs {
+	MP_VEC(char *) paths; /* owned */
+	int code;             /* CLI_DONE, or CLI_FAILED when a path gave none (explained on stderr) */
+};
+void cli_find_runs(const struct cli_arguments *arguments, struct cli_runs *runs);
+void cli_runs_release(struct cli_runs *runs);
+void cli_json_runs_begin(struct mp_json_out *json, struct mp_buf *buf);
+/* Prints it when as_json and releases buf; returns the exit code. */
+int cli_json_runs_end(struct mp_json_out *json, struct mp_buf *buf, bool as_json, int code);
 /* Opens a run, with a progress bar on a terminal; NULL after an explanation on stderr. jobs 0 = all cores. */
 struct mindprof_trace *cli_open(const char *path, uint64_t jobs);
 /* The note with its place and a line end. */
@@ -48,6 +58,8 @@ void cli_print_note(FILE *to, const struct mindprof_note *note);
 /* Problems of a run on stderr, each with its place. CLI_INCOMPLETE when there were any, else CLI_DONE. */
 int cli_list_problems(struct mindprof_trace *trace);
 
+/* Draws the progress bar, at most ten times a second; a mindprof_open_options.progress. Not for what is no terminal. */
+void cli_progress(void *user, const char *what, uint64_t done, uint64_t total);
 /* Wipes the progress bar; everything here that prints does so first. */
 void cli_progress_end(void);
 
@@ -57,8 +69,9 @@ int cli_print_table(const struct mindprof_table *table, const char *columns, con
 		    uint64_t max_rows);
 /* Appends the table as one JSON value; false after an explanation. */
 bool cli_json_table(struct mp_json_out *json, const struct mindprof_table *table);
-/* A key with a text; the members "incomplete" and "notes". */
+/* A key with a text; a note; the members "incomplete" and "notes". */
 void cli_json_member(struct mp_json_out *json, const char *key, const char *text);
+void cli_json_note(struct mp_json_out *json, const struct mindprof_note *note);
 void cli_json_notes(struct mp_json_out *json, struct mindprof_trace *trace);
 /* Prints the buffer with a line end and releases it; returns code, or CLI_FAILED when memory ran out. */
 int cli_print_json(struct mp_buf *buf, int code);

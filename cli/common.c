@@ -32,7 +32,7 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void draw_progress(void *user, const char *what, uint64_t done, uint64_t total)
+void cli_progress(void *user, const char *what, uint64_t done, uint64_t total)
 {
 	char bar[BAR_CELLS + 1];
 	double share = total ? (double)done / (double)total : 0;
@@ -156,14 +156,9 @@ int cli_worse(int a, int b)
 
 /* -------------------------------------------------------------------- runs */
 
-struct runs {
-	MP_VEC(char *) paths; /* owned */
-	int code;             /* CLI_DONE, or CLI_FAILED when a path gave none (explained on stderr) */
-};
-
 static int add_run(void *user, const char *path)
 {
-	struct runs *runs = user;
+	struct cli_runs *runs = user;
 	char *copy;
 	size_t i;
 
@@ -178,11 +173,12 @@ static int add_run(void *user, const char *path)
 	return 1;
 }
 
-static void find_runs(const struct cli_arguments *arguments, struct runs *runs)
+void cli_find_runs(const struct cli_arguments *arguments, struct cli_runs *runs)
 {
 	struct mindprof_error error;
 	size_t i;
 
+	*runs = (struct cli_runs){0};
 	for (i = 0; i < arguments->n; i++) {
 		memset(&error, 0, sizeof(error));
 		if (mindprof_find_runs(arguments->at[i], add_run, runs, &error))
@@ -190,31 +186,48 @@ static void find_runs(const struct cli_arguments *arguments, struct runs *runs)
 	}
 }
 
+void cli_runs_release(struct cli_runs *runs)
+{
+	size_t i;
+
+	for (i = 0; i < runs->paths.len; i++)
+		mp_free(runs->paths.at[i]);
+	mp_vec_release(&runs->paths);
+}
+
 int cli_for_runs(const struct cli_arguments *arguments, bool as_json, cli_run_fn fn, void *user)
 {
-	struct runs runs = {0};
+	struct cli_runs runs;
 	struct mp_json_out json;
 	struct mp_buf buf;
 	int code;
 	size_t i;
 
-	find_runs(arguments, &runs);
+	cli_find_runs(arguments, &runs);
 	code = runs.code;
-	mp_buf_init(&buf, SIZE_MAX);
-	mp_json_out_init(&json, &buf, 0);
-	mp_json_out_object(&json);
-	mp_json_out_key(&json, "runs");
-	mp_json_out_array(&json);
-	for (i = 0; i < runs.paths.len; i++) {
+	cli_json_runs_begin(&json, &buf);
+	for (i = 0; i < runs.paths.len; i++)
 		code = cli_worse(code, fn(user, runs.paths.at[i], as_json ? &json : NULL, i));
-		mp_free(runs.paths.at[i]);
-	}
-	mp_vec_release(&runs.paths);
-	mp_json_out_array_end(&json);
-	mp_json_out_object_end(&json);
+	cli_runs_release(&runs);
+	return cli_json_runs_end(&json, &buf, as_json, code);
+}
+
+void cli_json_runs_begin(struct mp_json_out *json, struct mp_buf *buf)
+{
+	mp_buf_init(buf, SIZE_MAX);
+	mp_json_out_init(json, buf, 0);
+	mp_json_out_object(json);
+	mp_json_out_key(json, "runs");
+	mp_json_out_array(json);
+}
+
+int cli_json_runs_end(struct mp_json_out *json, struct mp_buf *buf, bool as_json, int code)
+{
+	mp_json_out_array_end(json);
+	mp_json_out_object_end(json);
 	if (as_json)
-		return cli_print_json(&buf, code);
-	mp_buf_release(&buf);
+		return cli_print_json(buf, code);
+	mp_buf_release(buf);
 	return code;
 }
 
@@ -226,7 +239,7 @@ struct mindprof_trace *cli_open(const char *path, uint64_t jobs)
 	struct mindprof_error error = {0};
 
 	if (isatty(STDERR_FILENO)) {
-		options.progress = draw_progress;
+		options.progress = cli_progress;
 		progress.drawn_ns = now_ns();
 	}
 	if (mindprof_trace_open(path, &options, &trace, &error)) {
@@ -327,9 +340,27 @@ void cli_json_member(struct mp_json_out *json, const char *key, const char *text
 	mp_json_out_cstr(json, text);
 }
 
-void cli_json_notes(struct mp_json_out *json, struct mindprof_trace *trace)
+void cli_json_note(struct mp_json_out *json, const struct mindprof_note *note)
 {
 	static const char *const severities[] = {"info", "warning", "problem"};
+
+	mp_json_out_object(json);
+	cli_json_member(json, "severity", severities[note->severity]);
+	cli_json_member(json, "code", note->code);
+	cli_json_member(json, "text", note->text);
+	cli_json_member(json, "path", note->path);
+	mp_json_out_key(json, "byte_offset");
+	if (note->byte_offset < 0)
+		mp_json_out_null(json);
+	else
+		mp_json_out_i64(json, note->byte_offset);
+	mp_json_out_key(json, "count");
+	mp_json_out_u64(json, note->count);
+	mp_json_out_object_end(json);
+}
+
+void cli_json_notes(struct mp_json_out *json, struct mindprof_trace *trace)
+{
 	struct mindprof_note note;
 	size_t i;
 
@@ -337,21 +368,8 @@ void cli_json_notes(struct mp_json_out *json, struct mindprof_trace *trace)
 	mp_json_out_bool(json, mindprof_trace_is_incomplete(trace));
 	mp_json_out_key(json, "notes");
 	mp_json_out_array(json);
-	for (i = 0; mindprof_trace_note(trace, i, &note); i++) {
-		mp_json_out_object(json);
-		cli_json_member(json, "severity", severities[note.severity]);
-		cli_json_member(json, "code", note.code);
-		cli_json_member(json, "text", note.text);
-		cli_json_member(json, "path", note.path);
-		mp_json_out_key(json, "byte_offset");
-		if (note.byte_offset < 0)
-			mp_json_out_null(json);
-		else
-			mp_json_out_i64(json, note.byte_offset);
-		mp_json_out_key(json, "count");
-		mp_json_out_u64(json, note.count);
-		mp_json_out_object_end(json);
-	}
+	for (i = 0; mindprof_trace_note(trace, i, &note); i++)
+		cli_json_note(json, &note);
 	mp_json_out_array_end(json);
 }
 

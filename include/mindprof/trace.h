@@ -47,6 +47,8 @@ MINDPROF_API enum mindprof_status mindprof_trace_open(const char *path, const st
 MINDPROF_API void mindprof_trace_free(struct mindprof_trace *trace);
 /* The path as given, borrowed. */
 MINDPROF_API const char *mindprof_trace_path(const struct mindprof_trace *trace);
+/* Sum of the sizes of all files of the run, earlier results left out. */
+MINDPROF_API uint64_t mindprof_trace_input_bytes(const struct mindprof_trace *trace);
 
 /* A format that can be read, or that export writes. */
 struct mindprof_format {
@@ -169,6 +171,12 @@ struct mindprof_analyse_options {
 	/* Steps to restrict the output files to, consecutive (analysis-current.md section 3.2); NULL = all. */
 	const int64_t *step_list;
 	size_t n_step_list;
+	/* Told of each note after the last file, with wrote_user; may be NULL. */
+	void (*noted)(void *user, const struct mindprof_note *note);
+	/* 0: when all files are there from an earlier analysis of the same input with the same options, nothing is
+	   written; wrote and noted are called as they were then. */
+	int again;
+	int *was_finished; /* set to whether that was so; may be NULL */
 };
 /*
  * Writes trace_view.json, the files of MindSpore's own analysis as far as the recording carries them

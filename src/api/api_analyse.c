@@ -37,6 +37,7 @@ struct analyser {
 	MP_VEC(struct file) files;
 	struct mp_dir dir; /* output folder */
 	struct api_manifest manifest;
+	uint64_t fingerprint; /* of this analysis */
 };
 
 /* The name that the run's outputs go by: its last component, also for "." and "x/". */
@@ -143,10 +144,86 @@ static mp_status claim(struct analyser *analyser, mp_err *err)
 {
 	size_t i;
 
+	analyser->manifest.fingerprint = 0;
+	mp_table_release(&analyser->manifest.notes);
+	mp_table_init(&analyser->manifest.notes, &api_notes_shape);
 	for (i = 0; i < analyser->files.len; i++)
 		if (!api_manifest_put(&analyser->manifest, analyser->files.at[i].name, API_BYTES_ANY))
 			return mp_err_nomem(err, sizeof(struct api_written));
 	return api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty, err);
+}
+
+/* ---------------------------------------------------------------- finished before */
+
+static bool is_there(const struct analyser *analyser, const struct mp_dir_entry *entries, size_t n,
+		     const struct file *file)
+{
+	const struct api_written *written = api_manifest_lookup(&analyser->manifest, file->name);
+	size_t i;
+
+	if (!written)
+		return true; /* there was nothing to say */
+	for (i = 0; i < n; i++)
+		if (!strcmp(entries[i].name, file->name))
+			return entries[i].is_file && entries[i].size == written->bytes;
+	return false;
+}
+
+/* Whether an earlier analysis of the same input, in the same way, ended and its files are still there. */
+static mp_status check_finished(struct analyser *analyser, bool *finished, mp_err *err)
+{
+	struct mp_dir_entry *entries;
+	size_t n, i;
+
+	*finished = false;
+	MP_TRY(api_fingerprint(analyser->trace, analyser->options, &analyser->fingerprint, err));
+	if (analyser->options->again || !analyser->fingerprint ||
+	    analyser->fingerprint != analyser->manifest.fingerprint)
+		return MINDPROF_OK;
+	MP_TRY(mp_dir_list(&analyser->dir, &entries, &n, err));
+	*finished = true;
+	for (i = 0; i < analyser->files.len && *finished; i++)
+		*finished = is_there(analyser, entries, n, &analyser->files.at[i]);
+	mp_free(entries);
+	return MINDPROF_OK;
+}
+
+static mp_status tell(const struct analyser *analyser, const char *name, mp_err *err)
+{
+	const struct mindprof_analyse_options *options = analyser->options;
+	char *path;
+
+	if (!options->wrote)
+		return MINDPROF_OK;
+	path = mp_path_join(analyser->dir.path, name);
+	if (!path)
+		return mp_err_nomem(err, strlen(name));
+	options->wrote(options->wrote_user, path);
+	mp_free(path);
+	return MINDPROF_OK;
+}
+
+static void tell_notes(const struct analyser *analyser)
+{
+	const struct mindprof_analyse_options *options = analyser->options;
+	size_t i;
+
+	for (i = 0; options->noted && i < analyser->manifest.notes.n_rows; i++) {
+		struct mindprof_note note = api_note_of_row(mp_table_row(&analyser->manifest.notes, i));
+
+		options->noted(options->wrote_user, &note);
+	}
+}
+
+static mp_status tell_finished(const struct analyser *analyser, mp_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < analyser->files.len; i++)
+		if (api_manifest_lookup(&analyser->manifest, analyser->files.at[i].name))
+			MP_TRY(tell(analyser, analyser->files.at[i].name, err));
+	tell_notes(analyser);
+	return MINDPROF_OK;
 }
 
 /* ---------------------------------------------------------------- what is written */
@@ -236,21 +313,6 @@ static void drop_file(struct analyser *analyser, const struct file *file, struct
 	api_manifest_remove(&analyser->manifest, file->name);
 }
 
-static mp_status tell(const struct analyser *analyser, const char *name, mp_err *err)
-{
-	const struct mindprof_analyse_options *options = analyser->options;
-	char *path;
-
-	if (!options->wrote)
-		return MINDPROF_OK;
-	path = mp_path_join(analyser->dir.path, name);
-	if (!path)
-		return mp_err_nomem(err, strlen(name));
-	options->wrote(options->wrote_user, path);
-	mp_free(path);
-	return MINDPROF_OK;
-}
-
 static mp_status write_file(struct analyser *analyser, const struct file *file, mp_err *err)
 {
 	struct mp_out out;
@@ -307,6 +369,20 @@ static mp_status take_notes(struct analyser *analyser, mp_err *err)
 	return api_add_notes(trace, analyser->current->store, err);
 }
 
+/* The manifest takes what the next analysis of the same input will tell. */
+static mp_status finish(struct analyser *analyser, mp_err *err)
+{
+	struct mindprof_note note;
+	size_t i;
+
+	MP_TRY(api_describe(analyser->trace, err));
+	for (i = 0; mindprof_trace_note(analyser->trace, i, &note); i++)
+		if (!api_add_note(&analyser->manifest.notes, &note))
+			return mp_err_nomem(err, sizeof(struct mp_value));
+	analyser->manifest.fingerprint = analyser->fingerprint;
+	return MINDPROF_OK;
+}
+
 static mp_status write_all(struct analyser *analyser, mp_err *err)
 {
 	mp_status status = write_files(analyser, FILE_OUTPUT, FILE_OUTPUT, err), later;
@@ -318,8 +394,12 @@ static mp_status write_all(struct analyser *analyser, mp_err *err)
 		status = take_notes(analyser, err);
 	if (!status)
 		status = write_files(analyser, FILE_TRACE, FILE_TABLE, err);
+	if (!status)
+		status = finish(analyser, err);
 	later = api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty,
 				   status ? NULL : err);
+	if (!status && !later)
+		tell_notes(analyser);
 	return status ? status : later;
 }
 
@@ -401,6 +481,22 @@ static void release(struct analyser *analyser)
 		mp_dir_close(&analyser->dir);
 }
 
+static mp_status analyse(struct analyser *analyser, mp_err *err)
+{
+	bool finished;
+
+	MP_TRY(prepare(analyser, err));
+	MP_TRY(api_manifest_read(&analyser->dir, &analyser->manifest, err));
+	MP_TRY(check_finished(analyser, &finished, err));
+	if (analyser->options->was_finished)
+		*analyser->options->was_finished = finished;
+	if (finished)
+		return tell_finished(analyser, err);
+	MP_TRY(check_existing(analyser, err));
+	MP_TRY(claim(analyser, err));
+	return write_all(analyser, err);
+}
+
 enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 					    const struct mindprof_analyse_options *options,
 					    struct mindprof_error *error)
@@ -411,15 +507,7 @@ enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 
 	if (status)
 		return status;
-	status = prepare(&analyser, error);
-	if (!status)
-		status = api_manifest_read(&analyser.dir, &analyser.manifest, error);
-	if (!status)
-		status = check_existing(&analyser, error);
-	if (!status)
-		status = claim(&analyser, error);
-	if (!status)
-		status = write_all(&analyser, error);
+	status = analyse(&analyser, error);
 	release(&analyser);
 	return status;
 }

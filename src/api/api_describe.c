@@ -273,9 +273,24 @@ static bool has_note(const struct mp_table *table, struct mp_str code, struct mp
 	return false;
 }
 
-static bool fill_notes(struct mindprof_trace *trace, const struct mp_store *store)
+bool api_add_note(struct mp_table *table, const struct mindprof_note *note)
 {
 	static const char *const severities[] = {"info", "warning", "problem"};
+	struct mp_value *row = mp_table_add_row(table);
+
+	if (!row || !put_str(table, &row[NOTE_SEVERITY], severities[note->severity]) ||
+	    !put_str(table, &row[NOTE_CODE], note->code) || !put_str(table, &row[NOTE_TEXT], note->text))
+		return false;
+	if (*note->path && !put_str(table, &row[NOTE_PATH], note->path))
+		return false;
+	if (note->byte_offset >= 0)
+		mp_value_int(&row[NOTE_BYTE_OFFSET], note->byte_offset);
+	mp_value_int(&row[NOTE_COUNT], (int64_t)note->count);
+	return true;
+}
+
+static bool fill_notes(struct mindprof_trace *trace, const struct mp_store *store)
+{
 	struct mp_table *table = own_table(trace, &api_notes_shape);
 	bool first = !table->n_rows;
 	size_t i;
@@ -283,22 +298,18 @@ static bool fill_notes(struct mindprof_trace *trace, const struct mp_store *stor
 	table->empty_reason = "nothing is missing, lost or odd";
 	for (i = 0; i < mp_store_n_notes(store); i++) {
 		struct mp_note note = mp_store_get_note(store, i);
-		struct mp_str code = mp_store_text(store, note.code), text = mp_store_text(store, note.text);
-		struct mp_str path = mp_store_text(store, note.path);
-		struct mp_value *row;
+		struct mp_str code = mp_store_text(store, note.code), path = mp_store_text(store, note.path);
+		struct mindprof_note taken = {
+			.severity = (enum mindprof_severity)note.severity,
+			.code = code.text,
+			.text = mp_store_text(store, note.text).text,
+			.path = path.text,
+			.byte_offset = note.byte_offset,
+			.count = note.count,
+		};
 
-		if (!first && has_note(table, code, path))
-			continue;
-		row = mp_table_add_row(table);
-		if (!row || !put_str(table, &row[NOTE_SEVERITY], severities[note.severity]) ||
-		    !mp_value_text(table, &row[NOTE_CODE], code.text, code.len) ||
-		    !mp_value_text(table, &row[NOTE_TEXT], text.text, text.len))
+		if ((first || !has_note(table, code, path)) && !api_add_note(table, &taken))
 			return false;
-		if (path.len && !mp_value_text(table, &row[NOTE_PATH], path.text, path.len))
-			return false;
-		if (note.byte_offset >= 0)
-			mp_value_int(&row[NOTE_BYTE_OFFSET], note.byte_offset);
-		mp_value_int(&row[NOTE_COUNT], (int64_t)note.count);
 	}
 	return true;
 }
@@ -308,15 +319,9 @@ mp_status api_add_notes(struct mindprof_trace *trace, const struct mp_store *sto
 	return fill_notes(trace, store) ? MINDPROF_OK : mp_err_nomem(err, sizeof(struct mp_value));
 }
 
-int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindprof_note *out)
+struct mindprof_note api_note_of_row(const struct mp_value *row)
 {
-	const struct mp_table *table = own_table(trace, &api_notes_shape);
-	const struct mp_value *row;
-
-	if (!trace->described || index >= table->n_rows)
-		return 0;
-	row = mp_table_row(table, index);
-	*out = (struct mindprof_note){
+	return (struct mindprof_note){
 		.severity = row[NOTE_SEVERITY].s.text[0] == 'i'   ? MINDPROF_INFO
 			    : row[NOTE_SEVERITY].s.text[0] == 'w' ? MINDPROF_WARNING
 								  : MINDPROF_PROBLEM,
@@ -326,6 +331,15 @@ int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindp
 		.byte_offset = row[NOTE_BYTE_OFFSET].missing ? -1 : row[NOTE_BYTE_OFFSET].i,
 		.count = (uint64_t)row[NOTE_COUNT].i,
 	};
+}
+
+int mindprof_trace_note(struct mindprof_trace *trace, size_t index, struct mindprof_note *out)
+{
+	const struct mp_table *table = own_table(trace, &api_notes_shape);
+
+	if (!trace->described || index >= table->n_rows)
+		return 0;
+	*out = api_note_of_row(mp_table_row(table, index));
 	return 1;
 }
 

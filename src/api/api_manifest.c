@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The list of files that we wrote into an output folder, so that a later run replaces its own files
- * and no others: {"program": "mindprof", "version": "0.1.0", "files": [{"name": "x", "bytes": 1}]}.
- * A size of null means that the file was being written (docs/cli/analyze.md).
+ * and no others, and does not do again what is finished: {"program": "mindprof", "version": "0.1.0",
+ * "fingerprint": "17", "files": [{"name": "x", "bytes": 1}], "notes": [{"severity": "problem", ...}]}. A size
+ * of null means that the file was being written; without "fingerprint" the analysis did not end
+ * (docs/cli/analyze.md).
  */
+#include <inttypes.h>
+
 #include "api/api_trace.h"
 #include "base/json_in.h"
 #include "base/mem.h"
@@ -11,7 +15,7 @@
 
 #include "base/banned.h"
 
-#define MAX_MANIFEST (1u << 20)
+#define MAX_MANIFEST (64u << 20)
 
 const struct api_written *api_manifest_lookup(const struct api_manifest *manifest, const char *name)
 {
@@ -58,6 +62,8 @@ void api_manifest_remove(struct api_manifest *manifest, const char *name)
 void api_manifest_release(struct api_manifest *manifest)
 {
 	mp_free(manifest->files);
+	if (manifest->notes.shape)
+		mp_table_release(&manifest->notes);
 	*manifest = (struct api_manifest){0};
 }
 
@@ -99,6 +105,89 @@ static mp_status read_files(struct mp_json *json, struct api_manifest *out)
 	return type == MP_JSON_ARRAY_END ? MINDPROF_OK : MINDPROF_E_FORMAT;
 }
 
+/* Texts of one note are decoded into buf one after the other, each with a NUL: places, as buf may move. */
+struct note_texts {
+	struct mp_buf buf, one;
+	size_t severity, code, text, path;
+};
+
+static bool take_text(const struct mp_json *json, struct note_texts *texts, size_t *place)
+{
+	struct mp_json_str text = mp_json_string(json, &texts->one);
+
+	*place = texts->buf.len;
+	mp_buf_add(&texts->buf, text.text, text.len);
+	mp_buf_add_char(&texts->buf, '\0');
+	return !texts->buf.failed && !texts->one.failed;
+}
+
+static bool take_number(const struct mp_json *json, enum mp_json_type type, int64_t *out)
+{
+	return type == MP_JSON_NUMBER && mp_num_parse_i64(json->text, json->len, out);
+}
+
+/* Takes the members of one note; the object has begun. */
+static mp_status read_members(struct mp_json *json, struct note_texts *texts, struct mindprof_note *note)
+{
+	enum mp_json_type type;
+	int64_t count = 1;
+
+	while ((type = mp_json_next(json)) == MP_JSON_KEY) {
+		bool is_offset = mp_json_key_is(json, "byte_offset"),
+		     is_count = mp_json_key_is(json, "count");
+		size_t *place = mp_json_key_is(json, "severity") ? &texts->severity
+				: mp_json_key_is(json, "code")   ? &texts->code
+				: mp_json_key_is(json, "text")   ? &texts->text
+				: mp_json_key_is(json, "path")   ? &texts->path
+								 : NULL;
+
+		type = mp_json_next(json);
+		if (place && type == MP_JSON_STRING) {
+			if (!take_text(json, texts, place))
+				return MINDPROF_E_NOMEM;
+		} else if (!(is_offset && take_number(json, type, &note->byte_offset)) &&
+			   !(is_count && take_number(json, type, &count))) {
+			return MINDPROF_E_FORMAT;
+		}
+	}
+	note->count = (uint64_t)count;
+	return type == MP_JSON_OBJECT_END ? MINDPROF_OK : MINDPROF_E_FORMAT;
+}
+
+static mp_status read_note(struct mp_json *json, struct note_texts *texts, struct api_manifest *out)
+{
+	struct mindprof_note note = {.byte_offset = -1};
+	const char *severity;
+
+	mp_buf_clear(&texts->buf);
+	mp_buf_add_char(&texts->buf, '\0'); /* what is not given is "" */
+	texts->severity = texts->code = texts->text = texts->path = 0;
+	MP_TRY(read_members(json, texts, &note));
+	severity = texts->buf.data + texts->severity;
+	note.severity = *severity == 'i'   ? MINDPROF_INFO
+			: *severity == 'w' ? MINDPROF_WARNING
+					   : MINDPROF_PROBLEM;
+	note.code = texts->buf.data + texts->code;
+	note.text = texts->buf.data + texts->text;
+	note.path = texts->buf.data + texts->path;
+	return api_add_note(&out->notes, &note) ? MINDPROF_OK : MINDPROF_E_NOMEM;
+}
+
+static mp_status read_notes(struct mp_json *json, struct api_manifest *out)
+{
+	struct note_texts texts = {0};
+	enum mp_json_type type = mp_json_next(json);
+	mp_status status = type == MP_JSON_ARRAY ? MINDPROF_OK : MINDPROF_E_FORMAT;
+
+	mp_buf_init(&texts.buf, MAX_MANIFEST);
+	mp_buf_init(&texts.one, MAX_MANIFEST);
+	while (!status && (type = mp_json_next(json)) == MP_JSON_OBJECT)
+		status = read_note(json, &texts, out);
+	mp_buf_release(&texts.buf);
+	mp_buf_release(&texts.one);
+	return status || type == MP_JSON_ARRAY_END ? status : MINDPROF_E_FORMAT;
+}
+
 static mp_status read_manifest(struct mp_json *json, struct api_manifest *out)
 {
 	bool ours = false;
@@ -111,10 +200,18 @@ static mp_status read_manifest(struct mp_json *json, struct api_manifest *out)
 			MP_TRY(read_files(json, out));
 			continue;
 		}
+		if (mp_json_key_is(json, "notes")) {
+			MP_TRY(read_notes(json, out));
+			continue;
+		}
 		if (mp_json_key_is(json, "program"))
 			ours = mp_json_next(json) == MP_JSON_STRING && json->len == 8 &&
 			       !memcmp(json->text, "mindprof", 8);
-		else if (mp_json_next(json) != MP_JSON_STRING)
+		else if (mp_json_key_is(json, "fingerprint")) {
+			if (mp_json_next(json) != MP_JSON_STRING ||
+			    !mp_num_parse_u64(json->text, json->len, &out->fingerprint))
+				return MINDPROF_E_FORMAT;
+		} else if (mp_json_next(json) != MP_JSON_STRING)
 			return MINDPROF_E_FORMAT;
 	}
 	return type == MP_JSON_OBJECT_END && ours ? MINDPROF_OK : MINDPROF_E_FORMAT;
@@ -127,6 +224,7 @@ mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, 
 	mp_status status = mp_file_open_at(dir, API_MANIFEST, &file, err);
 
 	*out = (struct api_manifest){0};
+	mp_table_init(&out->notes, &api_notes_shape);
 	if (status)
 		return status == MINDPROF_E_NOMEM ? status : MINDPROF_OK;
 	status = MINDPROF_E_FORMAT;
@@ -136,38 +234,85 @@ mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, 
 	}
 	mp_file_close(&file);
 	out->found = status == MINDPROF_OK;
-	if (!out->found)
+	if (!out->found) {
 		api_manifest_release(out);
+		mp_table_init(&out->notes, &api_notes_shape);
+	}
 	return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, sizeof(struct api_written)) : MINDPROF_OK;
 }
 
 /* ----------------------------------------------------------------- writing */
 
+static void print_member(struct mp_json_out *json, const char *key, const char *text)
+{
+	mp_json_out_key(json, key);
+	mp_json_out_cstr(json, text);
+}
+
+static void print_notes(const struct api_manifest *manifest, struct mp_json_out *json)
+{
+	static const char *const severities[] = {"info", "warning", "problem"};
+	size_t i;
+
+	mp_json_out_array(json);
+	for (i = 0; i < manifest->notes.n_rows; i++) {
+		struct mindprof_note note = api_note_of_row(mp_table_row(&manifest->notes, i));
+
+		mp_json_out_object(json);
+		print_member(json, "severity", severities[note.severity]);
+		print_member(json, "code", note.code);
+		print_member(json, "text", note.text);
+		print_member(json, "path", note.path);
+		mp_json_out_key(json, "byte_offset");
+		mp_json_out_i64(json, note.byte_offset);
+		mp_json_out_key(json, "count");
+		mp_json_out_u64(json, note.count);
+		mp_json_out_object_end(json);
+	}
+	mp_json_out_array_end(json);
+}
+
+static void print_files(const struct api_manifest *manifest, struct mp_json_out *json)
+{
+	size_t i;
+
+	mp_json_out_array(json);
+	for (i = 0; i < manifest->n; i++) {
+		mp_json_out_object(json);
+		mp_json_out_key(json, "name");
+		mp_json_out_cstr(json, manifest->files[i].name);
+		mp_json_out_key(json, "bytes");
+		if (manifest->files[i].bytes == API_BYTES_ANY)
+			mp_json_out_null(json);
+		else
+			mp_json_out_u64(json, manifest->files[i].bytes);
+		mp_json_out_object_end(json);
+	}
+	mp_json_out_array_end(json);
+}
+
 static void print_manifest(const struct api_manifest *manifest, bool pretty, struct mp_buf *buf)
 {
 	struct mp_json_out json;
-	size_t i;
+	char digits[24]; /* a string: as a number it is too large for many readers */
 
+	snprintf(digits, sizeof(digits), "%" PRIu64, manifest->fingerprint);
 	mp_json_out_init(&json, buf, pretty ? 4 : 0);
 	mp_json_out_object(&json);
 	mp_json_out_key(&json, "program");
 	mp_json_out_cstr(&json, "mindprof");
 	mp_json_out_key(&json, "version");
 	mp_json_out_cstr(&json, MINDPROF_VERSION);
-	mp_json_out_key(&json, "files");
-	mp_json_out_array(&json);
-	for (i = 0; i < manifest->n; i++) {
-		mp_json_out_object(&json);
-		mp_json_out_key(&json, "name");
-		mp_json_out_cstr(&json, manifest->files[i].name);
-		mp_json_out_key(&json, "bytes");
-		if (manifest->files[i].bytes == API_BYTES_ANY)
-			mp_json_out_null(&json);
-		else
-			mp_json_out_u64(&json, manifest->files[i].bytes);
-		mp_json_out_object_end(&json);
+	if (manifest->fingerprint) {
+		mp_json_out_key(&json, "fingerprint");
+		mp_json_out_cstr(&json, digits);
 	}
-	mp_json_out_array_end(&json);
+	mp_json_out_key(&json, "files");
+	print_files(manifest, &json);
+	if (manifest->notes.n_rows) {
+		mp_json_out_key(&json, "notes");
+		print_notes(manifest, &json);
+	}
 	mp_json_out_object_end(&json);
 }
 

@@ -94,6 +94,8 @@ mp_status api_describe(struct mindprof_trace *trace, mp_err *err);
 extern const struct mp_table_shape api_sources_shape, api_facts_shape, api_notes_shape;
 /* Notes in a store that was read once what the run holds that nothing reads; makes the tables the first time. */
 mp_status api_make_descriptions(struct mindprof_trace *trace, struct mp_store *store, mp_err *err);
+struct mindprof_note api_note_of_row(const struct mp_value *row);
+bool api_add_note(struct mp_table *table, const struct mindprof_note *note);
 /* Adds the notes of a further store that are not there yet, after the descriptions are made. */
 mp_status api_add_notes(struct mindprof_trace *trace, const struct mp_store *store, mp_err *err);
 
@@ -116,6 +118,11 @@ const struct mp_table_shape *api_table_shape(size_t index);
 /* Index of a table, SIZE_MAX = unknown. */
 size_t api_find_table(const char *name);
 
+/* --- api_fingerprint.c */
+/* Of what an analysis with these options depends on; 0 = cannot be told. */
+mp_status api_fingerprint(const struct mindprof_trace *trace, const struct mindprof_analyse_options *options,
+			  uint64_t *out, mp_err *err);
+
 /* --- api_options.c */
 /* Copies an option struct of any age over the zeroed newest one; from NULL = all defaults. */
 mp_status api_take_options(void *to, size_t to_size, const void *from, mp_err *err);
@@ -137,6 +144,8 @@ struct api_manifest {
 	struct api_written *files; /* owned */
 	size_t n, cap;
 	bool found; /* a list of ours was there */
+	uint64_t fingerprint;  /* of the analysis that wrote them all; 0 = it did not end */
+	struct mp_table notes; /* owned; of that analysis; api_notes_shape */
 };
 /* An absent or foreign file gives an empty list. */
 mp_status api_manifest_read(const struct mp_dir *dir, struct api_manifest *out, mp_err *err);

@@ -139,6 +139,11 @@ static int compare_entries(const void *a, const void *b)
 	return strcmp(((const struct mp_dir_entry *)a)->name, ((const struct mp_dir_entry *)b)->name);
 }
 
+static int64_t mtime_of(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static void fill_entry(struct mp_dir_entry *entry, const char *name, const struct stat *st)
 {
 	size_t len = strlen(name);
@@ -148,6 +153,7 @@ static void fill_entry(struct mp_dir_entry *entry, const char *name, const struc
 	entry->is_dir = S_ISDIR(st->st_mode);
 	entry->is_file = S_ISREG(st->st_mode);
 	entry->size = entry->is_file ? (uint64_t)st->st_size : 0;
+	entry->mtime_ns = mtime_of(st);
 }
 
 typedef MP_VEC(struct mp_dir_entry) entry_vec;
@@ -223,7 +229,7 @@ static mp_status map_file(int fd, struct mp_file *file, mp_err *err)
 	if (!S_ISREG(st.st_mode))
 		return mp_err_set(err, MINDPROF_E_UNSUPPORTED, file->path, -1, "'%s' is not a regular file",
 				  file->path);
-	file->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	file->mtime_ns = mtime_of(&st);
 	if (st.st_size == 0)
 		return MINDPROF_OK;
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

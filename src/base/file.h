@@ -32,6 +32,7 @@ struct mp_dir_entry {
 	char name[256];
 	bool is_dir, is_file; /* symlinks and other kinds are neither */
 	uint64_t size;
+	int64_t mtime_ns;
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fast non-cryptographic hash, seeded; not stable across releases: never written to disk. */
+/* Fast non-cryptographic hash, seeded; not stable across releases: on disk only where a new value does no harm. */
 uint64_t mp_hash_bytes(const void *bytes, size_t len, uint64_t seed);
 
 static inline uint64_t mp_hash_u64(uint64_t x)

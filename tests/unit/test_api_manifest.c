@@ -110,6 +110,38 @@ static void text_is_as_documented(void **state)
 	api_manifest_release(&manifest);
 }
 
+/* What a finished analysis adds: its fingerprint and its notes. */
+static void a_finished_one_comes_back(void **state)
+{
+	struct fixture *f = *state;
+	static const struct mindprof_note notes[] = {
+		{MINDPROF_INFO, "odd", "a \"quoted\" text", "", -1, 1},
+		{MINDPROF_PROBLEM, "truncated", "cut\there", "FRAMEWORK/x\\y", INT64_MAX, UINT64_C(1) << 40},
+	};
+	struct api_manifest manifest = {.fingerprint = UINT64_MAX}, back;
+
+	mp_table_init(&manifest.notes, &api_notes_shape);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(api_add_note(&manifest.notes, &notes[i]));
+	assert_int_equal(api_manifest_write(&f->dir, &manifest, false, NULL), MINDPROF_OK);
+	assert_int_equal(api_manifest_read(&f->dir, &back, NULL), MINDPROF_OK);
+	assert_true(back.found);
+	assert_true(back.fingerprint == UINT64_MAX);
+	assert_int_equal(back.notes.n_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct mindprof_note note = api_note_of_row(mp_table_row(&back.notes, i));
+
+		assert_int_equal(note.severity, notes[i].severity);
+		assert_string_equal(note.code, notes[i].code);
+		assert_string_equal(note.text, notes[i].text);
+		assert_string_equal(note.path, notes[i].path);
+		assert_true(note.byte_offset == notes[i].byte_offset);
+		assert_true(note.count == notes[i].count);
+	}
+	api_manifest_release(&back);
+	api_manifest_release(&manifest);
+}
+
 static void foreign_lists_count_as_none(void **state)
 {
 	struct fixture *f = *state;
@@ -128,6 +160,13 @@ static void foreign_lists_count_as_none(void **state)
 		"{\"program\": \"mindprof\", \"files\": [{\"name\": \"a\", \"bytes\": 1e300}]}",
 		"{\"program\": \"mindprof\", \"files\": [{\"name\": \"a\", \"bytes\": "
 		"99999999999999999999999}]}",
+		"{\"program\": \"mindprof\", \"fingerprint\": 1}",
+		"{\"program\": \"mindprof\", \"fingerprint\": \"-1\"}",
+		"{\"program\": \"mindprof\", \"notes\": {}}",
+		"{\"program\": \"mindprof\", \"notes\": [1]}",
+		"{\"program\": \"mindprof\", \"notes\": [{\"text\": 1}]}",
+		"{\"program\": \"mindprof\", \"notes\": [{\"count\": \"1\"}]}",
+		"{\"program\": \"mindprof\", \"notes\": [{\"text\": \"cut",
 		"{\"program\": \"mindprof\", \"files\": [{\"name\": "
 		"\"0123456789012345678901234567890123456789012345678901234567890123\", \"bytes\": 1}]}",
 	};
@@ -157,10 +196,12 @@ static void long_names_are_refused(void **state)
 static mp_status write_and_read(void *user)
 {
 	struct fixture *f = user;
-	struct api_manifest manifest = {0}, back;
+	static const struct mindprof_note note = {MINDPROF_PROBLEM, "cut", "a text", "x", 3, 1};
+	struct api_manifest manifest = {.fingerprint = 5}, back;
 	mp_status status = MINDPROF_E_NOMEM;
 
-	if (api_manifest_put(&manifest, "a.csv", 1))
+	mp_table_init(&manifest.notes, &api_notes_shape);
+	if (api_manifest_put(&manifest, "a.csv", 1) && api_add_note(&manifest.notes, &note))
 		status = api_manifest_write(&f->dir, &manifest, true, NULL);
 	if (!status) {
 		status = api_manifest_read(&f->dir, &back, NULL);
@@ -180,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(absent_is_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(comes_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_finished_one_comes_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(text_is_as_documented, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreign_lists_count_as_none, setup, teardown),
 		cmocka_unit_test(long_names_are_refused),

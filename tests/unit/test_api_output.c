@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,19 +115,38 @@ static void count_file(void *user, const char *path)
 	++*(int *)user;
 }
 
-static mp_status analyse(const char *path, const char *out, int overwrite, int *n_files,
-			 struct mindprof_error *error)
+static int n_notes, was_finished;
+
+static void count_note(void *user, const struct mindprof_note *note)
 {
-	struct mindprof_analyse_options options = {
-		.size = sizeof(options), .out_path = out, .overwrite = overwrite, .wrote = count_file};
+	(void)user;
+	assert_true(strlen(note->code) > 0 && strlen(note->text) > 0);
+	n_notes++;
+}
+
+static mp_status analyse_with(const char *path, struct mindprof_analyse_options options, int *n_files,
+			      struct mindprof_error *error)
+{
 	struct mindprof_trace *trace = open_run(path);
 	mp_status status;
 
-	*n_files = 0;
+	*n_files = n_notes = 0;
+	options.size = sizeof(options);
+	options.wrote = count_file;
+	options.noted = count_note;
 	options.wrote_user = n_files;
+	options.was_finished = &was_finished;
 	status = mindprof_trace_analyse(trace, &options, error);
 	mindprof_trace_free(trace);
 	return status;
+}
+
+static mp_status analyse(const char *path, const char *out, int overwrite, int *n_files,
+			 struct mindprof_error *error)
+{
+	struct mindprof_analyse_options options = {.out_path = out, .overwrite = overwrite};
+
+	return analyse_with(path, options, n_files, error);
 }
 
 static int n_tables(void)
@@ -225,6 +245,62 @@ static void half_written_output_is_known_as_ours(void **state)
 	assert_int_equal(unlink(in(scratch, RUN_NAME "/" OUTPUT "/memory_record.csv")), 0);
 	assert_int_equal(analyse(RUN, scratch->path, 0, &n_files, NULL), MINDPROF_OK);
 	assert_int_equal(n_files, n_all_files());
+}
+
+static const char trace_text[] =
+	"[{\"ph\": \"X\", \"name\": \"a\", \"pid\": 1, \"tid\": 2, \"ts\": 1, \"dur\": 2}";
+
+/* The same input in the same way: told again, not done again. */
+static void what_is_finished_is_not_done_again(void **state)
+{
+	struct scratch *scratch = *state;
+	struct mindprof_analyse_options options = {.again = 0};
+	int n_files, n_first, n_first_notes;
+
+	put_file(in(scratch, "x.json"), trace_text); /* no end: one note */
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_first, NULL), MINDPROF_OK);
+	assert_false(was_finished);
+	n_first_notes = n_notes;
+	assert_true(n_first > 1 && n_notes > 0);
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	assert_true(was_finished);
+	assert_int_equal(n_files, n_first);
+	assert_int_equal(n_notes, n_first_notes);
+
+	options.again = 1;
+	assert_int_equal(analyse_with(in(scratch, "x.json"), options, &n_files, NULL), MINDPROF_OK);
+	assert_false(was_finished);
+	assert_int_equal(n_files, n_first);
+	options = (struct mindprof_analyse_options){.flavour = MINDPROF_FLAVOUR_COMPATIBLE};
+	assert_int_equal(analyse_with(in(scratch, "x.json"), options, &n_files, NULL), MINDPROF_OK);
+	assert_false(was_finished);
+	assert_int_equal(analyse_with(in(scratch, "x.json"), options, &n_files, NULL), MINDPROF_OK);
+	assert_true(was_finished);
+}
+
+static void what_changed_is_done_again(void **state)
+{
+	struct scratch *scratch = *state;
+	int n_files;
+
+	put_file(in(scratch, "x.json"), trace_text);
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	/* an output is gone */
+	assert_int_equal(unlink(in(scratch, "x.json.analysis/" OUTPUT "/ranges.csv")), 0);
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	assert_false(was_finished);
+	assert_true(size_of(in(scratch, "x.json.analysis/" OUTPUT "/ranges.csv")) > 0);
+	/* the input is another */
+	put_file(in(scratch, "x.json"), "[]");
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	assert_false(was_finished);
+	/* its time is another, at the same size */
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	assert_true(was_finished);
+	assert_int_equal(utimensat(AT_FDCWD, in(scratch, "x.json"), (struct timespec[2]){{1, 0}, {1, 0}}, 0),
+			 0);
+	assert_int_equal(analyse(in(scratch, "x.json"), NULL, 0, &n_files, NULL), MINDPROF_OK);
+	assert_false(was_finished);
 }
 
 static void output_never_follows_links(void **state)
@@ -548,6 +624,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(own_files_are_replaced_others_are_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreign_output_is_left_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(half_written_output_is_known_as_ours, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_finished_is_not_done_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_changed_is_done_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(output_never_follows_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_trace_file_is_analysed_beside_itself, setup, teardown),
 		cmocka_unit_test_setup_teardown(streamed_and_kept_traces_agree, setup, teardown),

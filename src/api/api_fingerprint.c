@@ -56,7 +56,7 @@ static mp_status walk(const struct mp_dir *dir, const char *folder, int depth, f
 static mp_status walk_run(const struct mindprof_trace *trace, file_fn fn, void *user, mp_err *err)
 {
 	struct mp_dir_entry *entries;
-	mp_status status;
+	mp_status status = MINDPROF_OK;
 	size_t n, i;
 
 	if (!trace->file)

@@ -187,6 +187,9 @@ struct cur_run {
 	struct cur_steps steps;
 	struct cur_device device;
 	struct cur_links links;
+	struct op_range_clock *clock;            /* owned; NULL = not made; cur_host.h */
+	struct cur_pipeline *pipeline;           /* owned; NULL = not loaded; cur_minddata.h */
+	struct cur_communication *communication; /* owned; NULL = not loaded; cur_communication.h */
 	bool loaded_host, loaded_cpu_ops, loaded_steps, loaded_device, loaded_links;
 };
 
@@ -207,7 +210,9 @@ static inline bool cur_corrects(const struct cur_run *run, enum cur_correction c
 	return run->corrections >> correction & 1;
 }
 
-void cur_params_load(struct cur_run *run);
+mp_status cur_params_load(struct cur_run *run, mp_err *err);
+void cur_pipeline_free(struct cur_pipeline *pipeline);
+void cur_communication_free(struct cur_communication *communication);
 /* Whether the original writes nothing at all (analysis-current.md section 3.2); false with CUR_FIX_LOST_OUTPUTS. */
 bool cur_original_gives_up(const struct cur_run *run);
 
@@ -239,8 +244,6 @@ struct cur_file_list {
 /* The regular files of dir whose name matches the shell pattern; empty when dir is not open. */
 mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct cur_file_list *out, mp_err *err);
 void cur_files_release(struct cur_file_list *list);
-/* Notes a file or directory that is there and cannot be used. */
-void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *failure);
 /* After an input could not be opened: notes why and returns OK to go on without it; lack of memory stays a failure. */
 mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status status, const mp_err *failure,
 			    mp_err *err);

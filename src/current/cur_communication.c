@@ -10,63 +10,6 @@
 
 #include "base/banned.h"
 
-/* ---- JSON objects as members ---- */
-
-static bool put_member(cur_members *out, struct mp_map64 *seen, struct cur_member member)
-{
-	uint64_t key = mp_hash_bytes(member.key.text, member.key.len, 0);
-	const uint64_t *found = mp_map64_lookup(seen, key);
-
-	if (found) {
-		out->at[*found].value = member.value;
-		return true;
-	}
-	return mp_map64_put(seen, key, out->len) && mp_vec_push(out, member);
-}
-
-bool cur_members_read(const char *data, size_t size, cur_members *out, int64_t *fault_offset)
-{
-	struct mp_map64 seen = {0};
-	enum mp_json_type type;
-	struct mp_json json;
-	bool good = true;
-
-	*fault_offset = -1;
-	mp_json_init(&json, data, size);
-	type = mp_json_next(&json);
-	if (type != MP_JSON_OBJECT)
-		*fault_offset = type == MP_JSON_ERROR ? json.err_offset : 0;
-	while (good && type == MP_JSON_OBJECT && (type = mp_json_next(&json)) == MP_JSON_KEY) {
-		struct cur_member member = {.key = {json.text, json.len}};
-
-		type = mp_json_next(&json);
-		if ((type == MP_JSON_OBJECT || type == MP_JSON_ARRAY) && !mp_json_skip(&json, type))
-			break;
-		if (type == MP_JSON_ERROR)
-			break;
-		/* A string is kept with its quotes. */
-		member.value = (struct mp_str){json.text, json.len};
-		if (type == MP_JSON_STRING)
-			member.value = (struct mp_str){json.text - 1, json.len + 2};
-		good = put_member(out, &seen, member);
-		type = MP_JSON_OBJECT;
-	}
-	if (*fault_offset < 0 && type != MP_JSON_OBJECT_END)
-		*fault_offset = json.err_text ? json.err_offset : (int64_t)size;
-	mp_map64_release(&seen);
-	return good;
-}
-
-static const struct mp_str *member_of(const cur_members *members, const char *key)
-{
-	size_t i;
-
-	for (i = 0; i < members->len; i++)
-		if (mp_str_is(members->at[i].key, key))
-			return &members->at[i].value;
-	return NULL;
-}
-
 /* ---- operators ---- */
 
 /* A JSON number is a binary fraction of microseconds, in steps of 250 ns today; that value counts. */
@@ -83,20 +26,19 @@ static bool parse_start(struct mp_str text, int64_t *out)
 }
 
 /* "Start Timestamp(us)" of the time info; a number or a string. False when memory is out. */
-static bool read_start(struct cur_communication_op *op)
+static bool read_start(struct cur_run *run, struct cur_communication_op *op)
 {
 	cur_members info = {0}, times = {0};
 	const struct mp_str *found, *start;
 	int64_t fault;
-	bool good = cur_members_read(op->text.value.text, op->text.value.len, &info, &fault);
+	bool good = cur_members_read(run, op->text.value.text, op->text.value.len, &info, &fault);
 
-	found = good ? member_of(&info, "Communication Time Info") : NULL;
+	found = good ? cur_members_value(&info, "Communication Time Info") : NULL;
 	if (found)
-		good = cur_members_read(found->text, found->len, &times, &fault);
-	start = good ? member_of(&times, "Start Timestamp(us)") : NULL;
-	if (start) {
+		good = cur_members_read(run, found->text, found->len, &times, &fault);
+	start = good ? cur_members_value(&times, "Start Timestamp(us)") : NULL;
+	if (start)
 		op->has_start = parse_start(*start, &op->start_ns);
-	}
 	mp_vec_release(&info);
 	mp_vec_release(&times);
 	return good;
@@ -134,11 +76,11 @@ static bool add_op(struct cur_run *run, struct cur_communication *out, struct cu
 
 	if (cur_communication_is_total(text.key))
 		return true;
-	if (!read_start(&op))
+	if (!read_start(run, &op))
 		return false;
 	if (!op.has_start) {
-		mp_store_note(run->store, MP_PROBLEM, "unstarted-op", out->input.file.path,
-			      text.key.text - (const char *)out->input.data,
+		mp_store_note(run->store, MP_PROBLEM, "unstarted-op", out->input.file.file.path,
+			      text.value.text - out->input.text.text,
 			      "communication operator '%.*s' has no start", (int)MP_MIN(text.key.len, 100),
 			      text.key.text);
 		out->lost |= out->steps.len > 1 && !cur_corrects(run, CUR_FIX_UNSTARTED_OP);
@@ -148,8 +90,23 @@ static bool add_op(struct cur_run *run, struct cur_communication *out, struct cu
 	       mp_vec_push(&out->ops, op);
 }
 
+/* One with NaN is copied. False when memory is out. */
+static bool take_text(struct cur_run *run, struct cur_communication_input *input)
+{
+	int64_t first;
+
+	input->text = (struct mp_str){(const char *)input->file.data, input->file.size};
+	cur_json_without_nan(input->text.text, input->text.len, &input->clean, &first);
+	if (first < 0)
+		return true;
+	mp_store_note(run->store, MP_PROBLEM, "no-number", input->file.file.path, first,
+		      "NaN and Infinity are no JSON, null is written for them");
+	input->text = (struct mp_str){input->clean.data, input->clean.len};
+	return !input->clean.failed;
+}
+
 /* An absent file is no fault: there was no communication. */
-static mp_status open_input(struct cur_run *run, const char *name, struct mp_input *input,
+static mp_status open_input(struct cur_run *run, const char *name, struct cur_communication_input *input,
 			    cur_members *members, bool *found, mp_err *err)
 {
 	mp_err failure = {0};
@@ -157,17 +114,19 @@ static mp_status open_input(struct cur_run *run, const char *name, struct mp_inp
 	int64_t fault;
 
 	*found = false;
+	mp_buf_init(&input->clean, SIZE_MAX / 8);
 	if (run->analyze.fd < 0)
 		return MINDPROF_OK;
-	status = mp_input_open_at(&run->analyze, name, run->ctx->max_unpacked, input, &failure);
+	status = mp_input_open_at(&run->analyze, name, run->ctx->max_unpacked, &input->file, &failure);
 	if (status == MINDPROF_E_NOT_FOUND)
 		return MINDPROF_OK;
 	if (status)
 		return cur_go_on_without(run, run->analyze.path, status, &failure, err);
-	if (!cur_members_read((const char *)input->data, input->size, members, &fault))
+	if (!take_text(run, input) ||
+	    !cur_members_read(run, input->text.text, input->text.len, members, &fault))
 		return mp_err_nomem(err, 0);
 	if (fault >= 0) {
-		mp_store_note(run->store, MP_PROBLEM, "bad-json", input->file.path, fault,
+		mp_store_note(run->store, MP_PROBLEM, "bad-json", input->file.file.path, fault,
 			      "no valid JSON here, the operators before are used");
 		if (!cur_corrects(run, CUR_FIX_LOST_OUTPUTS))
 			members->len = 0;
@@ -176,47 +135,100 @@ static mp_status open_input(struct cur_run *run, const char *name, struct mp_inp
 	return MINDPROF_OK;
 }
 
-static mp_status load_all(struct cur_run *run, struct cur_communication *out, mp_err *err)
+static mp_status load_ops(struct cur_run *run, struct cur_communication *out, mp_err *err)
 {
 	cur_members members = {0};
-	bool good = load_steps(run, out);
-	mp_status status;
+	mp_status status = open_input(run, "communication.json", &out->input, &members, &out->has_input, err);
+	bool good = true;
 	size_t i;
 
-	if (!good)
-		return mp_err_nomem(err, 0);
-	status = open_input(run, "communication.json", &out->input, &members, &out->has_input, err);
 	for (i = 0; !status && good && i < members.len; i++)
 		good = add_op(run, out, members.at[i]);
 	mp_vec_release(&members);
-	if (status)
-		return status;
-	if (!good)
-		return mp_err_nomem(err, 0);
-	return open_input(run, "communication_matrix.json", &out->matrix_input, &out->matrix,
-			  &out->has_matrix, err);
+	return status || good ? status : mp_err_nomem(err, 0);
 }
 
-mp_status cur_communication_load(struct cur_run *run, struct cur_communication *out, mp_err *err)
+/* The operators by step, each step in file order. */
+static bool sort_by_step(struct cur_communication *all)
 {
+	size_t n = all->steps.len, i;
+
+	all->first = mp_calloc(n + 2, sizeof(*all->first));
+	all->by_step = mp_calloc(all->ops.len + 1, sizeof(*all->by_step));
+	if (!all->first || !all->by_step)
+		return false;
+	for (i = 0; i < all->ops.len; i++)
+		if (all->ops.at[i].step != UINT32_MAX)
+			all->first[all->ops.at[i].step + 2]++;
+	for (i = 2; i < n + 2; i++)
+		all->first[i] += all->first[i - 1];
+	for (i = 0; i < all->ops.len; i++)
+		if (all->ops.at[i].step != UINT32_MAX)
+			all->by_step[all->first[all->ops.at[i].step + 1]++] = (uint32_t)i;
+	return true;
+}
+
+static mp_status load(struct cur_run *run, struct cur_communication *all, mp_err *err)
+{
+	if (!load_steps(run, all))
+		return mp_err_nomem(err, sizeof(struct mp_str));
+	MP_TRY(load_ops(run, all, err));
+	if (!sort_by_step(all))
+		return mp_err_nomem(err, all->ops.len * sizeof(uint32_t));
+	return open_input(run, "communication_matrix.json", &all->matrix_input, &all->matrix,
+			  &all->has_matrix, err);
+}
+
+mp_status cur_load_communication(struct cur_run *run, mp_err *err)
+{
+	struct cur_communication *all;
 	mp_status status;
 
-	*out = (struct cur_communication){0};
+	if (run->communication)
+		return MINDPROF_OK;
 	MP_TRY(cur_load_steps(run, err));
-	status = load_all(run, out, err);
+	all = mp_calloc(1, sizeof(*all));
+	if (!all)
+		return mp_err_nomem(err, sizeof(*all));
+	status = load(run, all, err);
 	if (status)
-		cur_communication_release(out);
+		cur_communication_free(all);
+	else
+		run->communication = all;
 	return status;
 }
 
-void cur_communication_release(struct cur_communication *communication)
+void cur_communication_free(struct cur_communication *communication)
 {
-	mp_input_close(&communication->input);
-	mp_input_close(&communication->matrix_input);
+	if (!communication)
+		return;
+	mp_input_close(&communication->input.file);
+	mp_input_close(&communication->matrix_input.file);
+	mp_buf_release(&communication->input.clean);
+	mp_buf_release(&communication->matrix_input.clean);
 	mp_vec_release(&communication->ops);
 	mp_vec_release(&communication->matrix);
 	mp_vec_release(&communication->steps);
 	mp_map64_release(&communication->by_name);
+	mp_free(communication->first);
+	mp_free(communication->by_step);
+	mp_free(communication);
+}
+
+mp_status cur_communication_put_step(struct mp_out *out, struct mp_str step, mp_err *err)
+{
+	struct mp_buf text;
+	mp_status status;
+
+	mp_buf_init(&text, SIZE_MAX / 8);
+	mp_json_escape(&text, step.text, step.len);
+	mp_out_str(out, "\"step");
+	if (text.len >= 2)
+		mp_out_write(out, text.data + 1, text.len - 1);
+	mp_out_str(out, ": {");
+	status = text.failed ? mp_err_nomem(err, step.len) : MINDPROF_OK;
+	mp_buf_release(&text);
+	return status;
 }
 
 /* ---- the file ---- */
@@ -228,40 +240,15 @@ struct output {
 	struct mp_buf buf;
 };
 
-/* Operators by step, each step in file order: places in all->ops. */
-struct by_step {
-	uint32_t *first; /* n_steps + 1 */
-	uint32_t *ops;
-};
-
-static bool sort_by_step(const struct cur_communication *all, struct by_step *out)
+static mp_status put_group(struct output *output, uint32_t step, bool p2p, mp_err *err)
 {
-	size_t n = all->steps.len, i;
-
-	out->first = mp_calloc(n + 2, sizeof(*out->first));
-	out->ops = mp_calloc(all->ops.len + 1, sizeof(*out->ops));
-	if (!out->first || !out->ops)
-		return false;
-	for (i = 0; i < all->ops.len; i++)
-		if (all->ops.at[i].step != UINT32_MAX)
-			out->first[all->ops.at[i].step + 2]++;
-	for (i = 2; i < n + 2; i++)
-		out->first[i] += out->first[i - 1];
-	for (i = 0; i < all->ops.len; i++)
-		if (all->ops.at[i].step != UINT32_MAX)
-			out->ops[out->first[all->ops.at[i].step + 1]++] = (uint32_t)i;
-	return true;
-}
-
-static mp_status put_group(struct output *output, const struct by_step *order, uint32_t step, bool p2p,
-			   mp_err *err)
-{
+	const struct cur_communication *all = output->all;
 	bool first = true;
 	uint32_t i;
 
 	mp_out_str(output->out, p2p ? "\"p2p\": {" : "\"collective\": {");
-	for (i = order->first[step]; i < order->first[step + 1]; i++) {
-		const struct cur_communication_op *op = &output->all->ops.at[order->ops[i]];
+	for (i = all->first[step]; i < all->first[step + 1]; i++) {
+		const struct cur_communication_op *op = &all->ops.at[all->by_step[i]];
 
 		if (op->p2p != p2p)
 			continue;
@@ -273,7 +260,7 @@ static mp_status put_group(struct output *output, const struct by_step *order, u
 	}
 	if (!first) {
 		mp_buf_clear(&output->buf);
-		MP_TRY(cur_communication_total(output->run, output->all, step, p2p, &output->buf, err));
+		MP_TRY(cur_communication_total(output->run, all, step, p2p, &output->buf, err));
 		mp_out_str(output->out, ", \"Total Op Info\": ");
 		mp_out_write(output->out, output->buf.data, output->buf.len);
 	}
@@ -281,48 +268,43 @@ static mp_status put_group(struct output *output, const struct by_step *order, u
 	return MINDPROF_OK;
 }
 
-static mp_status put_steps(struct output *output, const struct by_step *order, mp_err *err)
+static mp_status put_steps(struct output *output, mp_err *err)
 {
 	const struct cur_communication *all = output->all;
 	uint32_t i;
 
+	mp_out_str(output->out, "{");
 	for (i = 0; i < all->steps.len; i++) {
-		mp_out_str(output->out, i ? ", \"step" : "{\"step");
-		mp_buf_clear(&output->buf);
-		mp_json_escape(&output->buf, all->steps.at[i].text, all->steps.at[i].len);
-		if (output->buf.len >= 2)
-			mp_out_write(output->out, output->buf.data + 1, output->buf.len - 1);
-		mp_out_str(output->out, ": {");
-		MP_TRY(put_group(output, order, i, true, err));
+		if (i)
+			mp_out_str(output->out, ", ");
+		MP_TRY(cur_communication_put_step(output->out, all->steps.at[i], err));
+		MP_TRY(put_group(output, i, true, err));
 		mp_out_str(output->out, ", ");
-		MP_TRY(put_group(output, order, i, false, err));
+		MP_TRY(put_group(output, i, false, err));
 		mp_out_str(output->out, "}");
 	}
 	mp_out_str(output->out, "}");
-	return output->buf.failed ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	return MINDPROF_OK;
 }
 
 static mp_status write_communication(struct cur_run *run, struct mp_out *out, mp_err *err)
 {
-	struct cur_communication all;
-	struct output output = {.run = run, .all = &all, .out = out};
-	struct by_step order = {0};
+	struct output output = {.run = run, .out = out};
 	mp_status status;
 
 	MP_TRY(cur_load_device(run, err));
-	MP_TRY(cur_communication_load(run, &all, err));
-	if (!all.has_input && (all.has_matrix || run->device.has_layer[CUR_LAYER_COMMUNICATION]))
+	MP_TRY(cur_load_communication(run, err));
+	output.all = run->communication;
+	if (!output.all->has_input &&
+	    (output.all->has_matrix || run->device.has_layer[CUR_LAYER_COMMUNICATION]))
 		mp_store_note(run->store, MP_PROBLEM, "no-communication",
 			      run->analyze.fd >= 0 ? run->analyze.path : run->prof.path, -1,
 			      "there was communication, but analyze/communication.json is missing or empty");
+	if (!output.all->has_input || output.all->lost)
+		return MINDPROF_OK;
 	mp_buf_init(&output.buf, SIZE_MAX / 8);
-	status = MINDPROF_OK;
-	if (all.has_input && !all.lost)
-		status = sort_by_step(&all, &order) ? put_steps(&output, &order, err) : mp_err_nomem(err, 0);
-	mp_free(order.first);
-	mp_free(order.ops);
+	status = put_steps(&output, err);
 	mp_buf_release(&output.buf);
-	cur_communication_release(&all);
 	return status;
 }
 

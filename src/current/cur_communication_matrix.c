@@ -30,6 +30,7 @@ struct bucket {
 struct kind {
 	struct mp_str type, group;
 	MP_VEC(struct bucket) buckets;
+	struct mp_map64 by_link; /* hash of the link -> bucket */
 };
 
 /* An operator and its step: UINT32_MAX = in none. */
@@ -43,6 +44,7 @@ struct matrix {
 	struct mp_out *out;
 	MP_VEC(struct placed) placed; /* by step, then in file order */
 	MP_VEC(struct kind) kinds;
+	struct mp_map64 by_type; /* hash of type and group -> kind */
 };
 
 static const char *const types[] = {"invalid",       "broadcast", "allreduce", "reduce",    "allgather",
@@ -123,34 +125,35 @@ static bool type_of(const struct cur_run *run, struct mp_str name, bool p2p, str
 
 static struct kind *kind_of(struct matrix *matrix, struct mp_str type, struct mp_str group)
 {
-	size_t i;
+	uint64_t key = mp_hash_bytes(group.text, group.len, mp_hash_bytes(type.text, type.len, 0));
+	const uint64_t *found = mp_map64_lookup(&matrix->by_type, key);
 
-	for (i = 0; i < matrix->kinds.len; i++)
-		if (mp_str_equal(matrix->kinds.at[i].type, type) &&
-		    mp_str_equal(matrix->kinds.at[i].group, group))
-			return &matrix->kinds.at[i];
-	if (!mp_vec_push(&matrix->kinds, (struct kind){.type = type, .group = group}))
+	if (found)
+		return &matrix->kinds.at[*found];
+	if (!mp_map64_put(&matrix->by_type, key, matrix->kinds.len) ||
+	    !mp_vec_push(&matrix->kinds, (struct kind){.type = type, .group = group}))
 		return NULL;
 	return &matrix->kinds.at[matrix->kinds.len - 1];
 }
 
 static struct bucket *bucket_of(struct kind *kind, struct mp_str link)
 {
-	size_t i;
+	uint64_t key = mp_hash_bytes(link.text, link.len, 0);
+	const uint64_t *found = mp_map64_lookup(&kind->by_link, key);
 
-	for (i = 0; i < kind->buckets.len; i++)
-		if (mp_str_equal(kind->buckets.at[i].link, link))
-			return &kind->buckets.at[i];
-	if (!mp_vec_push(&kind->buckets, (struct bucket){.link = link}))
+	if (found)
+		return &kind->buckets.at[*found];
+	if (!mp_map64_put(&kind->by_link, key, kind->buckets.len) ||
+	    !mp_vec_push(&kind->buckets, (struct bucket){.link = link}))
 		return NULL;
 	return &kind->buckets.at[kind->buckets.len - 1];
 }
 
-static bool fill_record(struct record *record)
+static bool fill_record(struct cur_run *run, struct record *record)
 {
 	cur_members fields = {0};
 	int64_t fault;
-	bool good = cur_members_read(record->link.value.text, record->link.value.len, &fields, &fault);
+	bool good = cur_members_read(run, record->link.value.text, record->link.value.len, &fields, &fault);
 	size_t i;
 
 	record->transport = (struct mp_str){"\"\"", 2};
@@ -181,7 +184,7 @@ static bool add_operator(struct matrix *matrix, const struct cur_member *op, boo
 	size_t i;
 
 	kind = good ? kind_of(matrix, type, group_of(op->key)) : NULL;
-	good = kind && cur_members_read(op->value.text, op->value.len, &links, &fault);
+	good = kind && cur_members_read(matrix->run, op->value.text, op->value.len, &links, &fault);
 	for (i = 0; good && i < links.len; i++) {
 		struct record record = {.link = links.at[i], .op_name = name};
 		struct bucket *bucket;
@@ -189,7 +192,7 @@ static bool add_operator(struct matrix *matrix, const struct cur_member *op, boo
 		if (record.link.value.len < 2 || record.link.value.text[0] != '{')
 			continue;
 		bucket = bucket_of(kind, links.at[i].key);
-		good = bucket && fill_record(&record);
+		good = bucket && fill_record(matrix->run, &record);
 		record.order = bucket ? bucket->records.len : 0;
 		good = good && mp_vec_push(&bucket->records, record);
 	}
@@ -214,8 +217,10 @@ static void release_kinds(struct matrix *matrix)
 		for (b = 0; b < matrix->kinds.at[i].buckets.len; b++)
 			mp_vec_release(&matrix->kinds.at[i].buckets.at[b].records);
 		mp_vec_release(&matrix->kinds.at[i].buckets);
+		mp_map64_release(&matrix->kinds.at[i].by_link);
 	}
 	matrix->kinds.len = 0;
+	mp_map64_release(&matrix->by_type);
 }
 
 /* ---- text ---- */
@@ -358,30 +363,30 @@ static bool collect(struct matrix *matrix, size_t begin, size_t end, bool p2p)
 	return true;
 }
 
-static bool put_step(struct matrix *matrix, struct mp_str name, size_t begin, size_t end)
+static mp_status put_step(struct matrix *matrix, struct mp_str name, size_t begin, size_t end, mp_err *err)
 {
 	int p2p;
 
-	mp_out_str(matrix->out, begin ? ", \"step" : "\"step");
-	mp_out_write(matrix->out, name.text, name.len);
-	mp_out_str(matrix->out, "\": {");
+	if (begin)
+		mp_out_str(matrix->out, ", ");
+	MP_TRY(cur_communication_put_step(matrix->out, name, err));
 	for (p2p = 1; p2p >= 0; p2p--) {
 		bool first = true;
 		size_t i;
 
 		mp_out_str(matrix->out, p2p ? "\"p2p\": {" : "}, \"collective\": {");
 		if (!collect(matrix, begin, end, p2p))
-			return false;
+			return mp_err_nomem(err, 0);
 		for (i = 0; i < matrix->kinds.len; i++)
 			put_kind(matrix, &matrix->kinds.at[i], &first);
 	}
 	mp_out_str(matrix->out, "}}");
-	return true;
+	return MINDPROF_OK;
 }
 
 /* Steps that have operators; when no communication operator is in a step, all operators as one step without
  * name. */
-static bool put_all(struct matrix *matrix)
+static mp_status put_all(struct matrix *matrix, mp_err *err)
 {
 	const struct cur_communication *all = matrix->all;
 	size_t i, begin, end;
@@ -390,34 +395,35 @@ static bool put_all(struct matrix *matrix)
 	for (i = 0; i < all->ops.len && !any; i++)
 		any = all->ops.at[i].step != UINT32_MAX;
 	mp_out_str(matrix->out, "{");
-	if (!any && !put_step(matrix, (struct mp_str){"", 0}, 0, matrix->placed.len))
-		return false;
+	if (!any)
+		MP_TRY(put_step(matrix, (struct mp_str){"", 0}, 0, matrix->placed.len, err));
 	for (begin = 0; any && begin < matrix->placed.len; begin = end) {
 		uint32_t step = matrix->placed.at[begin].step;
 
 		for (end = begin; end < matrix->placed.len && matrix->placed.at[end].step == step; end++)
 			continue;
-		if (step != UINT32_MAX && !put_step(matrix, all->steps.at[step], begin, end))
-			return false;
+		if (step != UINT32_MAX)
+			MP_TRY(put_step(matrix, all->steps.at[step], begin, end, err));
 	}
 	mp_out_str(matrix->out, "}");
-	return true;
+	return MINDPROF_OK;
 }
 
 static mp_status write_matrix(struct cur_run *run, struct mp_out *out, mp_err *err)
 {
-	struct cur_communication all;
-	struct matrix matrix = {.run = run, .all = &all, .out = out};
-	bool good = true;
+	struct matrix matrix = {.run = run, .out = out};
+	const struct cur_communication *all;
+	mp_status status;
 
-	MP_TRY(cur_communication_load(run, &all, err));
-	if (all.has_matrix && !all.lost && (all.has_input || cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
-		good = place(&matrix) && put_all(&matrix);
+	MP_TRY(cur_load_communication(run, err));
+	matrix.all = all = run->communication;
+	if (!all->has_matrix || all->lost || (!all->has_input && !cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
+		return MINDPROF_OK;
+	status = place(&matrix) ? put_all(&matrix, err) : mp_err_nomem(err, 0);
 	release_kinds(&matrix);
 	mp_vec_release(&matrix.placed);
 	mp_vec_release(&matrix.kinds);
-	cur_communication_release(&all);
-	return good ? MINDPROF_OK : mp_err_nomem(err, 0);
+	return status;
 }
 
 static bool wanted(const struct cur_run *run)

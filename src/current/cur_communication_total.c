@@ -33,9 +33,22 @@ struct transport {
 };
 
 struct total {
+	struct cur_run *run;
 	MP_VEC(struct time_field) times;
 	MP_VEC(struct transport) transports;
+	struct mp_map64 time_index, transport_index; /* hash of the key -> place */
 };
+
+/* The place of a key, n when it is new and now has that place; SIZE_MAX when memory is out. */
+static size_t place_of(struct mp_map64 *index, struct mp_str key, size_t n)
+{
+	uint64_t hash = mp_hash_bytes(key.text, key.len, 0);
+	const uint64_t *found = mp_map64_lookup(index, hash);
+
+	if (found)
+		return (size_t)*found;
+	return mp_map64_put(index, hash, n) ? n : SIZE_MAX;
+}
 
 static void add(struct number *sum, struct mp_str text)
 {
@@ -55,36 +68,33 @@ static bool add_time(struct total *total, const struct cur_member *member)
 	if (mp_str_is(member->key, "Start Timestamp(us)") || mp_str_is(member->key, "Wait Time Ratio") ||
 	    mp_str_is(member->key, "Synchronization Time Ratio"))
 		return true;
-	for (i = 0; i < total->times.len; i++)
-		if (mp_str_equal(total->times.at[i].key, member->key))
-			break;
-	if (i == total->times.len && !mp_vec_push(&total->times, (struct time_field){.key = member->key}))
+	i = place_of(&total->time_index, member->key, total->times.len);
+	if (i == SIZE_MAX ||
+	    (i == total->times.len && !mp_vec_push(&total->times, (struct time_field){.key = member->key})))
 		return false;
 	add(&total->times.at[i].sum, member->value);
 	return true;
 }
 
 /* {"1.125": [2, 0.3]} */
-static bool add_sizes(struct transport *transport, struct mp_str text)
+static bool add_sizes(struct total *total, struct transport *transport, struct mp_str text)
 {
 	cur_members members = {0};
 	int64_t fault;
-	bool good = cur_members_read(text.text, text.len, &members, &fault);
+	bool good = cur_members_read(total->run, text.text, text.len, &members, &fault);
 	size_t i;
 
 	for (i = 0; good && i < members.len; i++) {
-		uint64_t key = mp_hash_bytes(members.at[i].key.text, members.at[i].key.len, 0);
-		const uint64_t *found = mp_map64_lookup(&transport->size_index, key);
+		size_t at = place_of(&transport->size_index, members.at[i].key, transport->sizes.len);
 		struct size_entry *entry;
 		struct mp_json json;
 
-		if (!found) {
-			good = mp_map64_put(&transport->size_index, key, transport->sizes.len) &&
-			       mp_vec_push(&transport->sizes, (struct size_entry){.key = members.at[i].key});
-			if (!good)
-				break;
-		}
-		entry = &transport->sizes.at[found ? (size_t)*found : transport->sizes.len - 1];
+		good = at != SIZE_MAX &&
+		       (at < transport->sizes.len ||
+			mp_vec_push(&transport->sizes, (struct size_entry){.key = members.at[i].key}));
+		if (!good)
+			break;
+		entry = &transport->sizes.at[at];
 		mp_json_init(&json, members.at[i].value.text, members.at[i].value.len);
 		if (mp_json_next(&json) != MP_JSON_ARRAY)
 			continue;
@@ -102,23 +112,21 @@ static bool add_transport(struct total *total, const struct cur_member *member)
 	cur_members fields = {0};
 	struct transport *to;
 	int64_t fault;
-	size_t i = 0, f;
+	size_t i = place_of(&total->transport_index, member->key, total->transports.len), f;
 	bool good;
 
-	while (i < total->transports.len && !mp_str_equal(total->transports.at[i].key, member->key))
-		i++;
-	if (i == total->transports.len &&
-	    !mp_vec_push(&total->transports, (struct transport){.key = member->key}))
+	if (i == SIZE_MAX || (i == total->transports.len &&
+			      !mp_vec_push(&total->transports, (struct transport){.key = member->key})))
 		return false;
 	to = &total->transports.at[i];
-	good = cur_members_read(member->value.text, member->value.len, &fields, &fault);
+	good = cur_members_read(total->run, member->value.text, member->value.len, &fields, &fault);
 	for (f = 0; good && f < fields.len; f++) {
 		if (mp_str_is(fields.at[f].key, "Transit Time(ms)"))
 			add(&to->time, fields.at[f].value);
 		else if (mp_str_is(fields.at[f].key, "Transit Size(MB)"))
 			add(&to->size, fields.at[f].value);
 		else if (mp_str_is(fields.at[f].key, "Size Distribution"))
-			good = add_sizes(to, fields.at[f].value);
+			good = add_sizes(total, to, fields.at[f].value);
 	}
 	mp_vec_release(&fields);
 	return good;
@@ -130,7 +138,7 @@ static bool add_members(struct total *total, struct mp_str text, member_fn fn)
 {
 	cur_members members = {0};
 	int64_t fault;
-	bool good = cur_members_read(text.text, text.len, &members, &fault);
+	bool good = cur_members_read(total->run, text.text, text.len, &members, &fault);
 	size_t i;
 
 	for (i = 0; good && i < members.len; i++)
@@ -254,14 +262,14 @@ static void put_total(const struct cur_run *run, const struct total *total, stru
 mp_status cur_communication_total(struct cur_run *run, const struct cur_communication *communication,
 				  uint32_t step, bool p2p, struct mp_buf *out, mp_err *err)
 {
-	struct total total = {0};
+	struct total total = {.run = run};
 	bool good = true;
 	size_t i;
 
-	for (i = 0; good && i < communication->ops.len; i++) {
-		const struct cur_communication_op *op = &communication->ops.at[i];
+	for (i = communication->first[step]; good && i < communication->first[step + 1]; i++) {
+		const struct cur_communication_op *op = &communication->ops.at[communication->by_step[i]];
 
-		if (op->step == step && op->p2p == p2p)
+		if (op->p2p == p2p)
 			good = add_members(&total, op->text.value, add_part);
 	}
 	if (good)
@@ -270,6 +278,8 @@ mp_status cur_communication_total(struct cur_run *run, const struct cur_communic
 		mp_vec_release(&total.transports.at[i].sizes);
 		mp_map64_release(&total.transports.at[i].size_index);
 	}
+	mp_map64_release(&total.time_index);
+	mp_map64_release(&total.transport_index);
 	mp_vec_release(&total.times);
 	mp_vec_release(&total.transports);
 	return good && !out->failed ? MINDPROF_OK : mp_err_nomem(err, 0);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "current/cur_communication.h"
+#include "current/cur_json.h"
 #include "current/cur_csv.h"
 #include "current/cur_host.h"
 #include "current/cur_outputs.h"
@@ -23,7 +23,7 @@ struct row {
 
 struct dataset {
 	struct cur_run *run;
-	struct op_range_clock clock;
+	const struct op_range_clock *clock; /* of the run */
 	MP_VEC(struct row) rows; /* in order of first appearance */
 	struct mp_map64 by_key;
 	struct mp_buf info; /* scratch */
@@ -134,14 +134,15 @@ static bool take(void *user, const uint8_t *body, uint32_t len)
 	uint32_t fixed = sizeof(struct mp_fwk_op_range);
 	struct mp_str module = cur_tlv_field(body, len, fixed, MP_FWK_MODULE_GRAPH), operation, stage;
 	struct mp_fwk_op_range record;
-	int64_t begin_ns, end_ns;
+	int64_t begin_ns, end_ns, dur_ns;
 
 	if (!mp_str_is(module, "Dataset"))
 		return true;
 	memcpy(&record, body, sizeof(record));
 	if (record.end_tick <= record.start_tick ||
-	    !op_range_clock_ns(&dataset->clock, record.start_tick, &begin_ns) ||
-	    !op_range_clock_ns(&dataset->clock, record.end_tick, &end_ns))
+	    !op_range_clock_ns(dataset->clock, record.start_tick, &begin_ns) ||
+	    !op_range_clock_ns(dataset->clock, record.end_tick, &end_ns) ||
+	    __builtin_sub_overflow(end_ns, begin_ns, &dur_ns))
 		return true;
 	operation = cur_tlv_field(body, len, fixed, MP_FWK_EVENT_GRAPH);
 	stage = cur_tlv_field(body, len, fixed, MP_FWK_NAME);
@@ -154,7 +155,7 @@ static bool take(void *user, const uint8_t *body, uint32_t len)
 			      -1, "a name of the data pipeline does not have three parts, left out");
 		return true;
 	}
-	return count(dataset, operation, stage, end_ns - begin_ns);
+	return count(dataset, operation, stage, dur_ns);
 }
 
 static void put_rows(const struct dataset *dataset, struct mp_out *out)
@@ -193,8 +194,9 @@ static mp_status write_dataset(struct cur_run *run, struct mp_out *out, mp_err *
 
 	/* Notes what is wrong with the file, or that there is none. */
 	MP_TRY(cur_load_host(run, err));
-	if (!run->host.present || mp_file_open_at(&run->framework, MP_FWK_OP_RANGE_FILE, &file, NULL))
+	if (!run->host.present)
 		return MINDPROF_OK;
+	MP_TRY(mp_file_open_at(&run->framework, MP_FWK_OP_RANGE_FILE, &file, err));
 	mp_buf_init(&dataset.info, SIZE_MAX / 8);
 	status = read_file(&dataset, &file, err);
 	if (dataset.bad_info)

@@ -55,7 +55,7 @@ void cur_files_release(struct cur_file_list *list)
 	mp_vec_release(&list->names);
 }
 
-void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *failure)
+static void note_unreadable(struct cur_run *run, const char *path, const mp_err *failure)
 {
 	mp_store_note(run->store, MP_PROBLEM, "unreadable", path, -1, "%s",
 		      failure->n_causes ? failure->causes[0].text : "cannot be read");
@@ -66,6 +66,6 @@ mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status sta
 {
 	if (status == MINDPROF_E_NOMEM)
 		return mp_err_nomem(err, 0);
-	cur_note_unreadable(run, path, failure);
+	note_unreadable(run, path, failure);
 	return MINDPROF_OK;
 }

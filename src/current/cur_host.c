@@ -227,28 +227,50 @@ static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
 	return status;
 }
 
-mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock,
-			 mp_err *err)
+static mp_status make_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock,
+			    mp_err *err)
 {
+	const struct mp_dir *prof = run->prof.fd >= 0 ? &run->prof : NULL;
 	struct host_walk walk = {.run = run, .file = *file};
-	bool found = false;
-	mp_status status = MINDPROF_OK;
+	bool corrects = cur_corrects(run, CUR_FIX_CLOCK), found = false;
 
-	if (run->params.npu || cur_corrects(run, CUR_FIX_CLOCK))
-		found = op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, MP_FWK_27, run->store);
-	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
-		status = fit_clock(&walk, &found, err);
+	if (run->params.npu || corrects)
+		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27, run->store,
+						       &found, err));
+	if (!found && corrects)
+		MP_TRY(fit_clock(&walk, &found, err));
 	if (run->params.npu && !found)
 		mp_store_note(run->store, MP_PROBLEM, "no-device-clock",
-			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
+			      prof ? prof->path : run->rank_dir.path, -1,
 			      "host_start.log and start_info give no common clock of host and device");
-	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
+	if (!found && corrects)
 		op_range_clock_assume(&walk.clock, file->path, run->store);
 	else if (!found)
 		walk.clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};
 	op_range_clock_ready(&walk.clock);
 	*clock = walk.clock;
-	return status;
+	return MINDPROF_OK;
+}
+
+mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, const struct op_range_clock **clock,
+			 mp_err *err)
+{
+	struct op_range_clock *made;
+	mp_status status;
+
+	if (!run->clock) {
+		made = mp_calloc(1, sizeof(*made));
+		if (!made)
+			return mp_err_nomem(err, sizeof(*made));
+		status = make_clock(run, file, made, err);
+		if (status) {
+			mp_free(made);
+			return status;
+		}
+		run->clock = made;
+	}
+	*clock = run->clock;
+	return MINDPROF_OK;
 }
 
 static mp_status read_file(struct host_walk *walk, mp_err *err)
@@ -256,10 +278,11 @@ static mp_status read_file(struct host_walk *walk, mp_err *err)
 	const struct mp_fault *cut = &walk->faults[OP_RANGE_CUT];
 	struct mp_fault *field = &walk->faults[OP_RANGE_FIELD];
 	struct cur_run *run = walk->run;
-	mp_status status = cur_host_clock(run, &walk->file, &walk->clock, err);
+	const struct op_range_clock *clock = NULL;
+	mp_status status = MINDPROF_OK;
 
-	if (status)
-		return status;
+	MP_TRY(cur_host_clock(run, &walk->file, &clock, err));
+	walk->clock = *clock;
 	walk->slots = mp_calloc(CACHE_SLOTS, sizeof(*walk->slots));
 	if (!walk->slots)
 		return mp_err_nomem(err, CACHE_SLOTS * sizeof(*walk->slots));

@@ -6,8 +6,9 @@
 #include "current/cur.h"
 #include "readers/rd_op_range.h"
 
-/* By the device tool's files; without them 100 MHz or, corrected, a fit. Failure: memory. */
-mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock, mp_err *err);
+/* By the device tool's files; without them 100 MHz or, corrected, a fit; made once. Failure: memory. */
+mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, const struct op_range_clock **clock,
+			 mp_err *err);
 
 /* One record of op_range; false ends the walk. */
 typedef bool (*cur_record_fn)(void *user, const uint8_t *body, uint32_t len);

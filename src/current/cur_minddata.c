@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "current/cur_communication.h"
+#include "current/cur_json.h"
 #include "current/cur_minddata.h"
 
 #include "base/banned.h"
@@ -61,11 +61,11 @@ static bool push_child(void *user, struct mp_str text)
 typedef bool (*member_fn)(void *user, const struct cur_member *member);
 
 /* False when memory is out. */
-static bool each_member(struct mp_str text, member_fn fn, void *user)
+static bool each_member(struct cur_run *run, struct mp_str text, member_fn fn, void *user)
 {
 	cur_members members = {0};
 	int64_t fault;
-	bool good = cur_members_read(text.text, text.len, &members, &fault);
+	bool good = cur_members_read(run, text.text, text.len, &members, &fault);
 	size_t i;
 
 	for (i = 0; good && i < members.len; i++)
@@ -82,29 +82,29 @@ struct loading {
 	const struct mp_input *input;
 };
 
-static bool take_queue(void *user, const struct cur_member *member)
-{
-	struct cur_pipeline_op *op = user;
-
-	if (mp_str_is(member->key, "length"))
-		integer(member->value, &op->queue_length);
-	return !mp_str_is(member->key, "size") || each(member->value, push_integer, op);
-}
-
-static bool take_metrics(void *user, const struct cur_member *member)
-{
-	struct cur_pipeline_op *op = user;
-
-	if (!mp_str_is(member->key, "output_queue") || !member->value.len || member->value.text[0] != '{')
-		return true;
-	op->has_queue = true;
-	return each_member(member->value, take_queue, op);
-}
-
 struct op_reading {
 	struct cur_run *run;
 	struct cur_pipeline_op op;
 };
+
+static bool take_queue(void *user, const struct cur_member *member)
+{
+	struct op_reading *reading = user;
+
+	if (mp_str_is(member->key, "length"))
+		integer(member->value, &reading->op.queue_length);
+	return !mp_str_is(member->key, "size") || each(member->value, push_integer, &reading->op);
+}
+
+static bool take_metrics(void *user, const struct cur_member *member)
+{
+	struct op_reading *reading = user;
+
+	if (!mp_str_is(member->key, "output_queue") || !member->value.len || member->value.text[0] != '{')
+		return true;
+	reading->op.has_queue = true;
+	return each_member(reading->run, member->value, take_queue, reading);
+}
 
 static bool take_op_member(void *user, const struct cur_member *member)
 {
@@ -119,7 +119,7 @@ static bool take_op_member(void *user, const struct cur_member *member)
 	else if (mp_str_is(member->key, "children"))
 		return each(value, push_child, &reading->op);
 	else if (mp_str_is(member->key, "metrics"))
-		return each_member(value, take_metrics, &reading->op);
+		return each_member(reading->run, value, take_metrics, reading);
 	else if (mp_str_is(member->key, "op_type") && value.len >= 2) {
 		id = mp_strtab_add(mp_store_strings(reading->run->store), value.text + 1, value.len - 2);
 		reading->op.type = mp_store_text(reading->run->store, id);
@@ -138,9 +138,13 @@ static bool take_op(void *user, struct mp_str text)
 {
 	struct loading *loading = user;
 	struct op_reading reading = {loading->run, {.id = -1, .parent = -1, .type = {"", 0}}};
-	bool good = each_member(text, take_op_member, &reading);
+	bool good = each_member(loading->run, text, take_op_member, &reading);
 
-	if (good && reading.op.id >= 0 && loading->out->ops.len < MAX_OPS) {
+	if (good && loading->out->ops.len == MAX_OPS)
+		mp_store_note(loading->run->store, MP_PROBLEM, "many-operations", loading->input->file.path,
+			      text.text - (const char *)loading->input->data,
+			      "the pipeline has more than %u operations, the rest is left out", MAX_OPS);
+	else if (good && reading.op.id >= 0) {
 		good = mp_vec_push(&loading->out->ops, reading.op);
 		if (good)
 			return true;
@@ -214,6 +218,7 @@ static const char *fault_of(const struct cur_pipeline *pipeline)
 /* ---- processor use ---- */
 
 struct cpu_reading {
+	struct cur_run *run;
 	int64_t id;
 	double sum;
 	uint64_t n_values, n_samples;
@@ -248,16 +253,17 @@ static bool take_cpu_op_member(void *user, const struct cur_member *member)
 
 	if (mp_str_is(member->key, "op_id"))
 		integer(member->value, &reading->id);
-	return !mp_str_is(member->key, "metrics") || each_member(member->value, take_use, reading);
+	return !mp_str_is(member->key, "metrics") ||
+	       each_member(reading->run, member->value, take_use, reading);
 }
 
 static bool take_cpu_op(void *user, struct mp_str text)
 {
 	struct loading *loading = user;
-	struct cpu_reading reading = {.id = -1};
+	struct cpu_reading reading = {.run = loading->run, .id = -1};
 	struct cur_pipeline_op *op;
 
-	if (!each_member(text, take_cpu_op_member, &reading))
+	if (!each_member(loading->run, text, take_cpu_op_member, &reading))
 		return false;
 	if (reading.id < 0)
 		return true;
@@ -306,7 +312,7 @@ static void add_time(struct cur_pipeline *out, size_t list, int64_t value)
 static void read_times(struct cur_pipeline *out, const struct mp_input *input)
 {
 	const char *at = (const char *)input->data, *end = at + input->size;
-	int64_t previous = 0;
+	int64_t previous = 0, took;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -321,7 +327,8 @@ static void read_times(struct cur_pipeline *out, const struct mp_input *input)
 		} else if (v[0] == 0 && v[1] >= 0 && v[1] < 3) {
 			add_time(out, (size_t)v[1], v[3]);
 		} else if (v[0] == 1 && !out->is_device_queue) {
-			add_time(out, 2, v[4] - previous);
+			if (!__builtin_sub_overflow(v[4], previous, &took))
+				add_time(out, 2, took);
 			previous = v[4];
 		}
 	}
@@ -329,16 +336,25 @@ static void read_times(struct cur_pipeline *out, const struct mp_input *input)
 
 /* ---- files ---- */
 
-static bool open_file(struct cur_run *run, const char *prefix, const char *suffix, struct mp_input *input)
+/* *found is false when there is no such file, or none that can be read, which is noted. */
+static mp_status open_file(struct cur_run *run, const char *prefix, const char *suffix,
+			   struct mp_input *input, bool *found, mp_err *err)
 {
 	const char *id = run->params.npu ? run->params.rank_id : run->params.device_id;
 	struct mp_ranked_file file;
 	int32_t rank = *id ? (int32_t)strtol(id, NULL, 10) : -1;
+	mp_err failure = {0};
+	mp_status status;
 
-	return run->framework.fd >= 0 &&
-	       mp_ranked_file_find(&run->framework, prefix, suffix, rank, &file) == MINDPROF_OK &&
-	       mp_input_open_at(&run->framework, file.name, run->ctx->max_unpacked, input, NULL) ==
-		       MINDPROF_OK;
+	*found = false;
+	if (run->framework.fd < 0)
+		return MINDPROF_OK;
+	status = mp_ranked_file_find(&run->framework, prefix, suffix, rank, &file);
+	if (status)
+		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	status = mp_input_open_at(&run->framework, file.name, run->ctx->max_unpacked, input, &failure);
+	*found = !status;
+	return status ? cur_go_on_without(run, run->framework.path, status, &failure, err) : MINDPROF_OK;
 }
 
 static mp_status read_json(struct loading *loading, member_fn fn, mp_err *err)
@@ -346,7 +362,7 @@ static mp_status read_json(struct loading *loading, member_fn fn, mp_err *err)
 	const struct mp_input *input = loading->input;
 	cur_members members = {0};
 	int64_t fault;
-	bool good = cur_members_read((const char *)input->data, input->size, &members, &fault);
+	bool good = cur_members_read(loading->run, (const char *)input->data, input->size, &members, &fault);
 	size_t i;
 
 	if (good && fault >= 0) {
@@ -377,49 +393,98 @@ static mp_status load_pipeline(struct loading *loading, mp_err *err)
 	return MINDPROF_OK;
 }
 
-static mp_status load_rest(struct loading *loading, mp_err *err)
+static mp_status load_cpu(struct loading *loading, mp_err *err)
 {
-	struct cur_run *run = loading->run;
 	struct cur_pipeline *out = loading->out;
 	struct mp_input input;
-	mp_status status = MINDPROF_OK;
+	mp_status status;
+	bool found;
 
+	MP_TRY(open_file(loading->run, "minddata_cpu_utilization_", ".json", &input, &found, err));
+	if (!found) {
+		mp_store_note(loading->run->store, MP_PROBLEM, "no-pipeline-cpu",
+			      loading->run->framework.path, -1,
+			      "no 'minddata_cpu_utilization_*.json' is beside pipeline_profiling: the use of "
+			      "processors is not known");
+		return MINDPROF_OK;
+	}
 	loading->input = &input;
-	if (open_file(run, "minddata_cpu_utilization_", ".json", &input)) {
-		status = read_json(loading, take_cpu_member, err);
-		out->has_cpu = out->n_cpu_ops > 0;
-		mp_input_close(&input);
-	}
-	out->is_device_queue = open_file(run, "device_queue_profiling_", ".txt", &input);
-	if (out->is_device_queue || open_file(run, "dataset_iterator_profiling_", ".txt", &input)) {
-		out->has_times = true;
-		read_times(out, &input);
-		mp_input_close(&input);
-	}
+	status = read_json(loading, take_cpu_member, err);
+	out->has_cpu = out->n_cpu_ops > 0;
+	mp_input_close(&input);
 	return status;
 }
 
-mp_status cur_pipeline_load(struct cur_run *run, struct cur_pipeline *out, mp_err *err)
+static mp_status load_times(struct loading *loading, mp_err *err)
+{
+	struct cur_pipeline *out = loading->out;
+	struct mp_input input;
+	bool found;
+
+	MP_TRY(open_file(loading->run, "device_queue_profiling_", ".txt", &input, &found, err));
+	out->is_device_queue = found;
+	if (!found)
+		MP_TRY(open_file(loading->run, "dataset_iterator_profiling_", ".txt", &input, &found, err));
+	out->has_times = found;
+	if (!found) {
+		mp_store_note(
+			loading->run->store, MP_PROBLEM, "no-pipeline-times", loading->run->framework.path,
+			-1,
+			"neither 'device_queue_profiling_*.txt' nor 'dataset_iterator_profiling_*.txt' is "
+			"beside pipeline_profiling: the times of batches are not known");
+		return MINDPROF_OK;
+	}
+	read_times(out, &input);
+	mp_input_close(&input);
+	return MINDPROF_OK;
+}
+
+static mp_status load(struct cur_run *run, struct cur_pipeline *out, mp_err *err)
 {
 	struct mp_input input;
 	struct loading loading = {run, out, &input};
 	mp_status status;
+	bool found;
 
-	*out = (struct cur_pipeline){0};
-	if (!open_file(run, "pipeline_profiling_", ".json", &input))
+	MP_TRY(open_file(run, "pipeline_profiling_", ".json", &input, &found, err));
+	if (!found)
 		return MINDPROF_OK;
 	status = load_pipeline(&loading, err);
 	mp_input_close(&input);
-	return status || !out->found ? status : load_rest(&loading, err);
+	if (status || !out->found)
+		return status;
+	MP_TRY(load_cpu(&loading, err));
+	return load_times(&loading, err);
 }
 
-void cur_pipeline_release(struct cur_pipeline *pipeline)
+mp_status cur_load_pipeline(struct cur_run *run, mp_err *err)
+{
+	struct cur_pipeline *pipeline;
+	mp_status status;
+
+	if (run->pipeline)
+		return MINDPROF_OK;
+	pipeline = mp_calloc(1, sizeof(*pipeline));
+	if (!pipeline)
+		return mp_err_nomem(err, sizeof(*pipeline));
+	status = load(run, pipeline, err);
+	if (status)
+		cur_pipeline_free(pipeline);
+	else
+		run->pipeline = pipeline;
+	return status;
+}
+
+void cur_pipeline_free(struct cur_pipeline *pipeline)
 {
 	size_t i;
 
+	if (!pipeline)
+		return;
 	for (i = 0; i < pipeline->ops.len; i++)
 		release_op(&pipeline->ops.at[i]);
 	mp_vec_release(&pipeline->ops);
+	mp_free(pipeline);
 }
 
 double cur_pipeline_queue_mean(const struct cur_pipeline_op *op)

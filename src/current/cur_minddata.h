@@ -26,9 +26,8 @@ struct cur_pipeline {
 	uint64_t n_times[3];
 };
 
-/* Empty when the files are absent or broken, which is noted. Release in every case. Failure: memory. */
-mp_status cur_pipeline_load(struct cur_run *run, struct cur_pipeline *out, mp_err *err);
-void cur_pipeline_release(struct cur_pipeline *pipeline);
+/* Into run->pipeline, once; empty when the files are absent or broken, which is noted. Failure: memory. */
+mp_status cur_load_pipeline(struct cur_run *run, mp_err *err);
 /* NULL when there is no such op. */
 const struct cur_pipeline_op *cur_pipeline_op(const struct cur_pipeline *pipeline, int64_t id);
 double cur_pipeline_queue_mean(const struct cur_pipeline_op *op);

@@ -15,10 +15,32 @@ struct visit {
 
 typedef MP_VEC(int64_t) id_list;
 
+struct tree {
+	struct cur_run *run;
+	const struct cur_pipeline *pipeline;
+	bool *seen; /* owned; by place of the operation */
+};
+
+/* An operation is shown once, below the first that names it: else a cycle would not end. */
+static const struct cur_pipeline_op *take_child(struct tree *tree, int64_t id)
+{
+	const struct cur_pipeline_op *child = cur_pipeline_op(tree->pipeline, id);
+	size_t place = child ? (size_t)(child - tree->pipeline->ops.at) : 0;
+
+	if (!child || !tree->seen[place]) {
+		if (child)
+			tree->seen[place] = true;
+		return child;
+	}
+	mp_store_note(tree->run->store, MP_PROBLEM, "pipeline-no-tree", tree->run->framework.path, -1,
+		      "operation %lld of the data pipeline is named as a child more than once",
+		      (long long)id);
+	return NULL;
+}
+
 /* Children that have a queue; others give way to their own children, breadth first. False when memory is out.
  */
-static bool visible_children(const struct cur_pipeline *pipeline, const struct cur_pipeline_op *op,
-			     id_list *out)
+static bool visible_children(struct tree *tree, const struct cur_pipeline_op *op, id_list *out)
 {
 	id_list queue = {0};
 	bool good = true;
@@ -26,9 +48,8 @@ static bool visible_children(const struct cur_pipeline *pipeline, const struct c
 
 	for (c = 0; good && c < op->children.len; c++)
 		good = mp_vec_push(&queue, op->children.at[c]);
-	/* A cycle ends when as many were looked at as there are. */
-	for (i = 0; good && i < queue.len && i <= pipeline->ops.len; i++) {
-		const struct cur_pipeline_op *child = cur_pipeline_op(pipeline, queue.at[i]);
+	for (i = 0; good && i < queue.len; i++) {
+		const struct cur_pipeline_op *child = take_child(tree, queue.at[i]);
 
 		if (!child)
 			continue;
@@ -89,21 +110,19 @@ static void put_op(const struct cur_pipeline *pipeline, const struct cur_pipelin
 	mp_out_str(out, "\r\n");
 }
 
-static bool put_tree(const struct cur_pipeline *pipeline, struct mp_out *out)
+static bool put_tree(struct tree *tree, struct mp_out *out)
 {
 	MP_VEC(struct visit) visits = {0};
 	bool good = mp_vec_push(&visits, (struct visit){0, -1});
 	size_t i, c;
 
-	for (i = 0; good && i < visits.len && i < pipeline->ops.len; i++) {
-		const struct cur_pipeline_op *op = cur_pipeline_op(pipeline, visits.at[i].id);
+	for (i = 0; good && i < visits.len; i++) {
+		const struct cur_pipeline_op *op = cur_pipeline_op(tree->pipeline, visits.at[i].id);
 		id_list children = {0};
 
-		if (!op)
-			continue;
-		good = visible_children(pipeline, op, &children);
+		good = visible_children(tree, op, &children);
 		if (good)
-			put_op(pipeline, op, visits.at[i].parent, &children, out);
+			put_op(tree->pipeline, op, visits.at[i].parent, &children, out);
 		for (c = 0; good && c < children.len; c++)
 			good = mp_vec_push(&visits, (struct visit){children.at[c], op->id});
 		mp_vec_release(&children);
@@ -114,18 +133,23 @@ static bool put_tree(const struct cur_pipeline *pipeline, struct mp_out *out)
 
 static mp_status write_raw(struct cur_run *run, struct mp_out *out, mp_err *err)
 {
-	struct cur_pipeline pipeline;
-	mp_status status = cur_pipeline_load(run, &pipeline, err);
+	struct tree tree = {.run = run};
+	bool good;
 
-	if (!status && pipeline.found) {
-		mp_out_str(out, "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,"
-				"output_queue_length,output_queue_usage_rate,sample_interval,parent_id,"
-				"children_id\r\n");
-		if (!put_tree(&pipeline, out))
-			status = mp_err_nomem(err, 0);
-	}
-	cur_pipeline_release(&pipeline);
-	return status;
+	MP_TRY(cur_load_pipeline(run, err));
+	tree.pipeline = run->pipeline;
+	if (!tree.pipeline->found)
+		return MINDPROF_OK;
+	tree.seen = mp_calloc(tree.pipeline->ops.len, sizeof(*tree.seen));
+	if (!tree.seen)
+		return mp_err_nomem(err, tree.pipeline->ops.len);
+	tree.seen[0] = true; /* operation 0, the root */
+	mp_out_str(out, "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,"
+			"output_queue_length,output_queue_usage_rate,sample_interval,parent_id,"
+			"children_id\r\n");
+	good = put_tree(&tree, out);
+	mp_free(tree.seen);
+	return good ? MINDPROF_OK : mp_err_nomem(err, 0);
 }
 
 static bool wanted(const struct cur_run *run)

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "current/cur_communication.h"
+#include "current/cur_json.h"
 #include "current/cur_csv.h"
 #include "current/cur_minddata.h"
 #include "current/cur_outputs.h"
@@ -23,7 +23,9 @@ struct summary {
 	const struct cur_run *run;
 	const struct cur_pipeline *pipeline;
 	struct mp_out *out;
-	struct mp_buf buf; /* one item */
+	const struct cur_pipeline_op **feeders; /* owned; by place of the operation: see find_feeders */
+	struct mp_buf buf;                      /* one item */
+	bool no_memory;
 	bool csv;
 	bool first_key, first_item;
 };
@@ -65,18 +67,47 @@ static double cpu_per_worker(const struct cur_pipeline_op *op)
 	return cur_round(cpu_use(op) / (double)op->n_workers, 2);
 }
 
-/* The nearest operation along first children that has a queue; NULL = none. */
-static const struct cur_pipeline_op *feeder(const struct cur_pipeline *pipeline,
-					    const struct cur_pipeline_op *op)
+/*
+ * Of each operation the nearest one along first children that has a queue; NULL = none. The operations that
+ * one passes on the way have the same, so that each is passed once. False when memory is out.
+ */
+static bool find_feeders(struct summary *summary)
 {
-	size_t steps;
+	const struct cur_pipeline *pipeline = summary->pipeline;
+	size_t n = pipeline->ops.len, i;
+	bool *known = mp_calloc(n + 1, sizeof(*known));
+	MP_VEC(size_t) way = {0};
+	bool good = known != NULL;
 
-	for (steps = 0; steps < pipeline->ops.len && op && op->children.len; steps++) {
-		op = cur_pipeline_op(pipeline, op->children.at[0]);
-		if (op && queue_mean(op) != -1)
-			return op;
+	summary->feeders = mp_calloc(n + 1, sizeof(struct cur_pipeline_op *));
+	good = good && summary->feeders;
+	for (i = 0; good && i < n; i++) {
+		const struct cur_pipeline_op *op = &pipeline->ops.at[i], *found = NULL;
+		size_t place = i;
+
+		for (way.len = 0; good && op && !known[place];) {
+			known[place] = true; /* also ends a cycle */
+			good = mp_vec_push(&way, place);
+			op = op->children.len ? cur_pipeline_op(pipeline, op->children.at[0]) : NULL;
+			if (op && queue_mean(op) != -1) {
+				found = op;
+				break;
+			}
+			place = op ? (size_t)(op - pipeline->ops.at) : 0;
+		}
+		if (op && !found)
+			found = summary->feeders[place];
+		while (way.len)
+			summary->feeders[way.at[--way.len]] = found;
 	}
-	return NULL;
+	mp_vec_release(&way);
+	mp_free(known);
+	return good;
+}
+
+static const struct cur_pipeline_op *feeder(const struct summary *summary, const struct cur_pipeline_op *op)
+{
+	return summary->feeders[op - summary->pipeline->ops.at];
 }
 
 static struct mp_str name_of(const struct cur_pipeline_op *op)
@@ -144,7 +175,7 @@ static void put_integer(struct summary *summary, int64_t value)
 static void put_figure(struct summary *summary, double value)
 {
 	begin_item(summary);
-	if (value == -1)
+	if (value == -1 || !isfinite(value))
 		mp_out_str(summary->out, "-1");
 	else
 		mp_out_double(summary->out, value);
@@ -161,8 +192,10 @@ static void put_text(struct summary *summary)
 		mp_buf_init(&quoted, SIZE_MAX / 8);
 		mp_json_escape(&quoted, summary->buf.data, summary->buf.len);
 		mp_out_write(summary->out, quoted.data, quoted.len);
+		summary->no_memory |= quoted.failed != MINDPROF_OK;
 		mp_buf_release(&quoted);
 	}
+	summary->no_memory |= summary->buf.failed != MINDPROF_OK;
 	mp_buf_clear(&summary->buf);
 }
 
@@ -322,7 +355,7 @@ static void put_queue_findings(struct summary *summary)
 
 	for (i = 0; i < summary->pipeline->ops.len; i++) {
 		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		const struct cur_pipeline_op *in = feeder(summary->pipeline, op);
+		const struct cur_pipeline_op *in = feeder(summary, op);
 		double use = queue_use(op);
 
 		if (is_passive(op) || is_name(op, "Batch"))
@@ -344,7 +377,7 @@ static const struct cur_pipeline_op *bottleneck(struct summary *summary, bool *b
 
 	for (i = summary->pipeline->ops.len; i-- > 0;) {
 		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		const struct cur_pipeline_op *in = feeder(summary->pipeline, op);
+		const struct cur_pipeline_op *in = feeder(summary, op);
 		double use = cpu_per_worker(op);
 
 		if (is_passive(op) || is_device_queue(summary, op))
@@ -416,20 +449,21 @@ static void put_all(struct summary *summary)
 
 static mp_status write_summary(struct cur_run *run, bool csv, struct mp_out *out, mp_err *err)
 {
-	struct cur_pipeline pipeline;
-	struct summary summary = {
-		.run = run, .pipeline = &pipeline, .out = out, .csv = csv, .first_key = true};
-	mp_status status = cur_pipeline_load(run, &pipeline, err);
+	struct summary summary = {.run = run, .out = out, .csv = csv, .first_key = true};
+	const struct cur_pipeline *pipeline;
 
+	MP_TRY(cur_load_pipeline(run, err));
+	summary.pipeline = pipeline = run->pipeline;
+	if (!pipeline->found ||
+	    ((!pipeline->has_cpu || !pipeline->has_times) && !cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
+		return MINDPROF_OK;
 	mp_buf_init(&summary.buf, SIZE_MAX / 8);
-	if (!status && pipeline.found &&
-	    ((pipeline.has_cpu && pipeline.has_times) || cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
+	summary.no_memory = !find_feeders(&summary);
+	if (!summary.no_memory)
 		put_all(&summary);
-	if (summary.buf.failed)
-		status = mp_err_nomem(err, 0);
 	mp_buf_release(&summary.buf);
-	cur_pipeline_release(&pipeline);
-	return status;
+	mp_free(summary.feeders);
+	return summary.no_memory ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }
 
 static mp_status write_json(struct cur_run *run, struct mp_out *out, mp_err *err)

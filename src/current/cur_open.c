@@ -50,20 +50,22 @@ static bool choose_prof(struct cur_run *run, const struct mp_dir_entry *entries,
 }
 
 /* An absent directory is fd -1; what is in the way is noted. */
-static void open_part(struct cur_run *run, const struct mp_dir *parent, const char *name, struct mp_dir *out)
+static mp_status open_part(struct cur_run *run, const struct mp_dir *parent, const char *name, struct mp_dir *out,
+			   mp_err *err)
 {
-	mp_err err = {0};
+	mp_err failure = {0};
 	mp_status status;
 
 	*out = no_dir;
 	if (parent->fd < 0)
-		return;
-	status = mp_dir_open_at(parent, name, out, &err);
+		return MINDPROF_OK;
+	status = mp_dir_open_at(parent, name, out, &failure);
 	if (!status)
-		return;
+		return MINDPROF_OK;
 	*out = no_dir;
-	if (status != MINDPROF_E_NOT_FOUND)
-		cur_note_unreadable(run, parent->path, &err);
+	if (status == MINDPROF_E_NOT_FOUND)
+		return MINDPROF_OK;
+	return cur_go_on_without(run, parent->path, status, &failure, err);
 }
 
 /* No output needs the device's own files. A copy of the exported tables alone has no host directory. */
@@ -97,11 +99,11 @@ static mp_status open_parts(struct cur_run *run, mp_err *err)
 	MP_TRY(mp_dir_list(&run->rank_dir, &entries, &n, err));
 	found = choose_prof(run, entries, n, prof, sizeof(prof));
 	mp_free(entries);
-	open_part(run, &run->rank_dir, "FRAMEWORK", &run->framework);
+	MP_TRY(open_part(run, &run->rank_dir, "FRAMEWORK", &run->framework, err));
 	if (found)
-		open_part(run, &run->rank_dir, prof, &run->prof);
-	open_part(run, &run->prof, "mindstudio_profiler_output", &run->exported);
-	open_part(run, &run->prof, "analyze", &run->analyze);
+		MP_TRY(open_part(run, &run->rank_dir, prof, &run->prof, err));
+	MP_TRY(open_part(run, &run->prof, "mindstudio_profiler_output", &run->exported, err));
+	MP_TRY(open_part(run, &run->prof, "analyze", &run->analyze, err));
 	return found ? check_device(run, err) : MINDPROF_OK;
 }
 
@@ -159,10 +161,10 @@ mp_status cur_open(const struct mp_ctx *ctx, const struct mp_dir *rank_dir, cons
 		return status;
 	}
 	status = open_parts(run, err);
+	if (!status)
+		status = cur_params_load(run, err);
 	if (status)
 		cur_close(run);
-	else
-		cur_params_load(run);
 	if (!status && !run->params.found && run->prof.fd >= 0)
 		mp_store_note(
 			store, MP_PROBLEM, "no-profiler-info", run->rank_dir.path, -1,
@@ -200,6 +202,9 @@ void cur_close(struct cur_run *run)
 	mp_vec_release(&run->steps.at);
 	release_device(&run->device);
 	release_links(&run->links);
+	cur_communication_free(run->communication);
+	cur_pipeline_free(run->pipeline);
+	mp_free(run->clock);
 	for (i = 0; i < MP_COUNT(dirs); i++)
 		if (dirs[i]->fd >= 0)
 			mp_dir_close(dirs[i]);

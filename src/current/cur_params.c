@@ -81,23 +81,29 @@ static void assume(struct cur_run *run)
 	};
 }
 
-void cur_params_load(struct cur_run *run)
+mp_status cur_params_load(struct cur_run *run, mp_err *err)
 {
 	struct mp_store_options options = {0};
-	struct mp_store *facts = NULL;
 	struct mp_ranked_file info;
+	struct mp_store *facts;
 	struct mp_file file;
+	mp_status status;
 	int64_t offset;
 
 	assume(run);
-	if (mp_ranked_file_find(&run->rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) !=
-		    MINDPROF_OK ||
-	    mp_file_open_at(&run->rank_dir, info.name, &file, NULL) != MINDPROF_OK)
-		return;
-	/* A damaged file is noted by the reader of facts (rd_info.c). */
-	if (mp_store_new(&options, &facts, NULL) == MINDPROF_OK &&
-	    mp_facts_from_json(facts, file.data, file.size, "", rules, &offset))
-		take_facts(facts, &run->params);
-	mp_store_free(facts);
+	status = mp_ranked_file_find(&run->rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
+	if (!status)
+		status = mp_file_open_at(&run->rank_dir, info.name, &file, NULL);
+	if (status) /* a file that cannot be read is noted by the reader of facts (rd_info.c), like a damaged one */
+		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	status = mp_store_new(&options, &facts, err);
+	if (!status) {
+		if (mp_facts_from_json(facts, file.data, file.size, "", rules, &offset))
+			take_facts(facts, &run->params);
+		if (mp_store_n_notes(facts)) /* some are lost */
+			status = mp_err_nomem(err, 0);
+		mp_store_free(facts);
+	}
 	mp_file_close(&file);
+	return status;
 }

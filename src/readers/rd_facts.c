@@ -100,6 +100,11 @@ bool mp_facts_from_json(struct mp_store *store, const void *data, size_t size, c
 	if (!ok && fault_offset)
 		*fault_offset =
 			facts.json.err_text ? facts.json.err_offset : facts.json.at - facts.json.begin;
+	if (!ok && (facts.key.failed == MINDPROF_E_NOMEM || facts.value.failed == MINDPROF_E_NOMEM ||
+		    facts.scratch.failed == MINDPROF_E_NOMEM)) {
+		mp_store_count_lost(store);
+		ok = true; /* no fault of the text */
+	}
 	mp_buf_release(&facts.key);
 	mp_buf_release(&facts.value);
 	mp_buf_release(&facts.scratch);

@@ -51,9 +51,13 @@ static inline int64_t op_range_clock_near_ns(const struct op_range_clock *clock,
 bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns);
 /* After the other fields are set. */
 void op_range_clock_ready(struct op_range_clock *clock);
-/* From PROF_* and profiler_info in the rank directory; false when they do not give a clock. */
-bool op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
-				     enum mp_fwk_form form, struct mp_store *store);
+/*
+ * From PROF_x/host and profiler_info in the rank directory: of prof, or NULL = of the first PROF_* that has a host
+ * directory. *found is false when they do not give a clock. Failure: memory.
+ */
+mp_status op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
+					  const struct mp_dir *prof, enum mp_fwk_form form, struct mp_store *store,
+					  bool *found, mp_err *err);
 
 /* A kernel launch of the file: begin in ticks, full name of the operator (borrowed). */
 struct op_range_launch {

@@ -61,28 +61,43 @@ void op_range_clock_assume(struct op_range_clock *clock, const char *path, struc
 
 /* ---- the device tool's files ---- */
 
+/* What reads the files of a directory; no_memory sticks. */
+struct reading {
+	const struct mp_dir *dir;
+	bool no_memory;
+};
+
+static bool open_file(struct reading *reading, const char *name, struct mp_file *out)
+{
+	mp_status status = mp_file_open_at(reading->dir, name, out, NULL);
+
+	reading->no_memory |= status == MINDPROF_E_NOMEM;
+	return status == MINDPROF_OK;
+}
+
 /* A JSON scalar as text; false when the file or the value is not there. */
-static bool scalar_of_file(const struct mp_dir *dir, const char *name, const char *const *keys, size_t n_keys,
+static bool scalar_of_file(struct reading *reading, const char *name, const char *const *keys, size_t n_keys,
 			   struct mp_buf *out)
 {
 	struct mp_file file;
 	bool found;
 
-	if (mp_file_open_at(dir, name, &file, NULL) != MINDPROF_OK)
+	if (!open_file(reading, name, &file))
 		return false;
 	found = mp_json_scalar(file.data, file.size, keys, n_keys, out);
+	reading->no_memory |= out->failed == MINDPROF_E_NOMEM;
 	mp_file_close(&file);
 	return found;
 }
 
-static bool number_of_file(const struct mp_dir *dir, const char *name, const char *key, int64_t *out)
+static bool number_of_file(struct reading *reading, const char *name, const char *key, int64_t *out)
 {
 	const char *const keys[] = {key};
 	struct mp_buf text;
 	bool ok;
 
 	mp_buf_init(&text, 4096);
-	ok = scalar_of_file(dir, name, keys, 1, &text) && mp_num_parse_i64(mp_buf_str(&text), text.len, out);
+	ok = scalar_of_file(reading, name, keys, 1, &text) && mp_num_parse_i64(mp_buf_str(&text), text.len, out);
 	mp_buf_release(&text);
 	return ok;
 }
@@ -121,7 +136,7 @@ static bool number_of_ini(const struct mp_file *file, const char *key, int64_t *
 }
 
 /* Frequency in MHz; 100 when absent or empty, with a note. False when it is there and wrong. */
-static bool frequency(const struct mp_dir *host, struct mp_store *store, double *mhz)
+static bool frequency(struct reading *host, struct mp_store *store, double *mhz)
 {
 	static const char *const keys[] = {"CPU", "0", "Frequency"};
 	struct mp_buf text;
@@ -131,20 +146,20 @@ static bool frequency(const struct mp_dir *host, struct mp_store *store, double 
 	*mhz = MP_FWK_DEFAULT_MHZ;
 	if (scalar_of_file(host, "info.json", keys, MP_COUNT(keys), &text) && text.len)
 		ok = mp_num_parse_double(mp_buf_str(&text), text.len, mhz) && *mhz > 0;
-	else
-		mp_store_note(store, MP_PROBLEM, "clock-frequency", host->path, -1,
+	else if (!host->no_memory)
+		mp_store_note(store, MP_PROBLEM, "clock-frequency", host->dir->path, -1,
 			      "'info.json' gives no CPU frequency: 100 MHz assumed");
 	mp_buf_release(&text);
 	return ok;
 }
 
-static bool clock_of_27(struct op_range_clock *clock, const struct mp_dir *host)
+static bool clock_of_27(struct op_range_clock *clock, struct reading *host)
 {
 	int64_t monotonic_ns, begin_us, start_monotonic_ns, begin_ns;
 	struct mp_file file;
 	bool ok;
 
-	if (mp_file_open_at(host, "host_start.log", &file, NULL) != MINDPROF_OK)
+	if (!open_file(host, "host_start.log", &file))
 		return false;
 	ok = number_of_ini(&file, "cntvct", &clock->base_tick) &&
 	     number_of_ini(&file, "clock_monotonic_raw", &monotonic_ns);
@@ -157,59 +172,76 @@ static bool clock_of_27(struct op_range_clock *clock, const struct mp_dir *host)
 	       !__builtin_add_overflow(clock->offset_ns, monotonic_ns, &clock->offset_ns);
 }
 
-static bool clock_of_23(struct op_range_clock *clock, const struct mp_dir *rank_dir)
+static bool clock_of_23(struct op_range_clock *clock, struct reading *rank)
 {
 	struct mp_ranked_file info;
+	mp_status status =
+		mp_ranked_file_find(rank->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
 
-	return mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info) ==
-		       MINDPROF_OK &&
-	       number_of_file(rank_dir, info.name, "system_cnt", &clock->base_tick) &&
-	       number_of_file(rank_dir, info.name, "system_time", &clock->offset_ns);
+	rank->no_memory |= status == MINDPROF_E_NOMEM;
+	return !status && number_of_file(rank, info.name, "system_cnt", &clock->base_tick) &&
+	       number_of_file(rank, info.name, "system_time", &clock->offset_ns);
 }
 
-/* The first PROF_* directory with a host directory. */
-static bool host_open(const struct mp_dir *rank_dir, struct mp_dir *host)
+/* E_NOT_FOUND when there is no such directory. */
+static mp_status open_host_of(const struct mp_dir *rank_dir, const char *prof_name, struct mp_dir *host)
+{
+	struct mp_dir prof;
+	mp_status status;
+
+	MP_TRY(mp_dir_open_at(rank_dir, prof_name, &prof, NULL));
+	status = mp_dir_open_at(&prof, "host", host, NULL);
+	mp_dir_close(&prof);
+	return status;
+}
+
+/* Of the given PROF_* directory, else of the first one that has a host directory. */
+static mp_status open_host(const struct mp_dir *rank_dir, const struct mp_dir *prof, struct mp_dir *host)
 {
 	struct mp_dir_entry *entries = NULL;
-	bool found = false;
-	size_t n = 0;
+	mp_status status = MINDPROF_E_NOT_FOUND;
+	size_t n = 0, i;
 
-	if (mp_dir_list(rank_dir, &entries, &n, NULL) != MINDPROF_OK)
-		return false;
-	for (size_t i = 0; i < n && !found; i++) {
-		struct mp_dir prof;
-
-		if (!entries[i].is_dir ||
-		    strncmp(entries[i].name, PROF_PREFIX, sizeof(PROF_PREFIX) - 1) != 0 ||
-		    mp_dir_open_at(rank_dir, entries[i].name, &prof, NULL) != MINDPROF_OK)
-			continue;
-		found = mp_dir_open_at(&prof, "host", host, NULL) == MINDPROF_OK;
-		mp_dir_close(&prof);
-	}
+	if (prof)
+		return mp_dir_open_at(prof, "host", host, NULL);
+	MP_TRY(mp_dir_list(rank_dir, &entries, &n, NULL));
+	for (i = 0; i < n && status && status != MINDPROF_E_NOMEM; i++)
+		if (entries[i].is_dir && !strncmp(entries[i].name, PROF_PREFIX, sizeof(PROF_PREFIX) - 1))
+			status = open_host_of(rank_dir, entries[i].name, host);
 	mp_free(entries);
-	return found;
+	return status;
 }
 
-bool op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
-				     enum mp_fwk_form form, struct mp_store *store)
+/* Reads what the form needs; false when something is missing or odd. */
+static bool read_clock(struct op_range_clock *clock, struct reading *host, struct reading *rank,
+		       enum mp_fwk_form form, struct mp_store *store)
 {
-	struct mp_dir host;
-	bool ok;
-
-	if (!host_open(rank_dir, &host))
-		return false;
 	memset(clock, 0, sizeof(*clock));
-	ok = frequency(&host, store, &clock->mhz);
-	if (ok && form == MP_FWK_27) {
-		clock->divides = true;
-		ok = clock_of_27(clock, &host);
-	} else if (ok) {
-		clock->ns_per_tick = 1000.0 / clock->mhz;
-		ok = clock_of_23(clock, rank_dir);
-	}
-	if (!ok)
-		mp_store_note(store, MP_WARNING, "clock-invalid", host.path, -1,
+	if (!frequency(host, store, &clock->mhz))
+		return false;
+	clock->divides = form == MP_FWK_27;
+	if (clock->divides)
+		return clock_of_27(clock, host);
+	clock->ns_per_tick = 1000.0 / clock->mhz;
+	return clock_of_23(clock, rank);
+}
+
+mp_status op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
+					  const struct mp_dir *prof, enum mp_fwk_form form, struct mp_store *store,
+					  bool *found, mp_err *err)
+{
+	struct reading host = {0}, rank = {.dir = rank_dir};
+	struct mp_dir host_dir;
+	mp_status status = open_host(rank_dir, prof, &host_dir);
+
+	*found = false;
+	if (status)
+		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	host.dir = &host_dir;
+	*found = read_clock(clock, &host, &rank, form, store);
+	if (!*found && !host.no_memory && !rank.no_memory)
+		mp_store_note(store, MP_WARNING, "clock-invalid", host_dir.path, -1,
 			      "frequency or start times are missing or not positive, they are not used");
-	mp_dir_close(&host);
-	return ok;
+	mp_dir_close(&host_dir);
+	return host.no_memory || rank.no_memory ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }

@@ -72,7 +72,7 @@ struct mp_fact_rule {
 /*
  * The members of one JSON object become facts "<prefix><key>": strings without quotes, other values as JSON text.
  * rules end with a NULL key; may be NULL. False when the text is not one JSON object: *fault_offset (may be NULL)
- * tells where, what was read until then is kept.
+ * tells where, what was read until then is kept. Want of memory is counted in the store (mp_store_count_lost).
  */
 bool mp_facts_from_json(struct mp_store *store, const void *data, size_t size, const char *prefix,
 			const struct mp_fact_rule *rules, int64_t *fault_offset);

@@ -60,6 +60,13 @@ static void note_lost(struct mp_store *store)
 	store->notes.at[store->lost_note_at].count = store->lost_note.count;
 }
 
+void mp_store_count_lost(struct mp_store *store)
+{
+	mp_store_lock(&store->names_lock);
+	note_lost(store);
+	mp_store_unlock(&store->names_lock);
+}
+
 /* Length of the text without a UTF-8 sequence that was cut at its end. */
 static size_t whole_utf8(const char *text, size_t len)
 {

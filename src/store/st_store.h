@@ -86,6 +86,8 @@ void mp_store_set_track_name(struct mp_store *store, uint32_t track, uint32_t na
 
 void mp_store_note(struct mp_store *store, enum mp_severity severity, const char *code, const char *path,
 		   int64_t byte_offset, const char *fmt, ...) MP_PRINTF(6, 7);
+/* A note or fact could not be kept for want of memory; one note says how many. Cannot fail. */
+void mp_store_count_lost(struct mp_store *store);
 size_t mp_store_n_notes(const struct mp_store *store);
 struct mp_note mp_store_get_note(const struct mp_store *store, size_t index);
 

@@ -172,6 +172,79 @@ static inline size_t rank_notes(const struct rank *rank, const char *code, uint6
 	return n;
 }
 
+/* What the output writes from the files of the directory; the caller frees *text, NULL after a failure. */
+static inline mp_status rank_write_once(const struct rank *rank, const struct cur_output *output, char **text)
+{
+	struct cur_options options = {.corrections = CUR_FIX_ALL};
+	struct mp_store_options store_options = {0};
+	struct mp_store *store = NULL;
+	struct mp_dir dir = {.fd = -1};
+	struct cur_run run;
+	struct mp_out out;
+	mp_status status = mp_store_new(&store_options, &store, NULL);
+	int fd = memfd_create("output", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	*text = NULL;
+	if (!status)
+		status = mp_dir_open(rank->path, &dir, NULL);
+	if (!status) {
+		status = cur_open(&rank->ctx, &dir, &options, store, &run, NULL);
+		if (!status) {
+			status = mp_out_open_fd(fd, "output", &out, NULL);
+			if (!status) {
+				status = cur_output_write(&run, output, &out, NULL);
+				if (status)
+					mp_out_abort(&out);
+				else
+					status = mp_out_commit(&out, NULL);
+			}
+			cur_close(&run);
+		}
+		mp_dir_close(&dir);
+	}
+	if (!status) {
+		struct stat st;
+
+		assert_int_equal(fstat(fd, &st), 0);
+		*text = calloc(1, (size_t)st.st_size + 1);
+		assert_non_null(*text);
+		assert_int_equal(pread(fd, *text, (size_t)st.st_size, 0), st.st_size);
+	}
+	mp_store_free(store);
+	close(fd);
+	return status;
+}
+
+/*
+ * Each allocation fails once: the output then says E_NOMEM, or is the same as ever (only a note was lost). Returns
+ * the number of allocations of the undisturbed run.
+ */
+static inline uint64_t rank_torture(const struct rank *rank, const struct cur_output *output)
+{
+	char *good, *text;
+	uint64_t n, tried;
+
+	assert_int_equal(rank_write_once(rank, output, &good), MINDPROF_OK);
+	for (n = 0;; n++) {
+		mp_status status;
+
+		mp_mem_fail_after(n);
+		status = rank_write_once(rank, output, &text);
+		tried = mp_mem_fail_after(UINT64_MAX);
+		if (status && (status != MINDPROF_E_NOMEM || tried <= n))
+			fail_msg("status %d when allocation %llu of %llu fails", status, (unsigned long long)n,
+				 (unsigned long long)tried);
+		if (!status && strcmp(text, good) != 0)
+			fail_msg("another output when allocation %llu fails", (unsigned long long)n);
+		free(text);
+		if (tried <= n)
+			break;
+	}
+	free(good);
+	return tried;
+}
+
 /* ---- the rank directory of a test, with its setup and teardown ---- */
 
 static struct rank rank;

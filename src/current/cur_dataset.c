@@ -24,7 +24,7 @@ struct row {
 struct dataset {
 	struct cur_run *run;
 	const struct op_range_clock *clock; /* of the run */
-	MP_VEC(struct row) rows; /* in order of first appearance */
+	MP_VEC(struct row) rows;            /* in order of first appearance */
 	struct mp_map64 by_key;
 	struct mp_buf info; /* scratch */
 	bool bad_info;      /* a pair that the original cannot split */

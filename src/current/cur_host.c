@@ -235,8 +235,8 @@ static mp_status make_clock(struct cur_run *run, const struct mp_file *file, str
 	bool corrects = cur_corrects(run, CUR_FIX_CLOCK), found = false;
 
 	if (run->params.npu || corrects)
-		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27, run->store,
-						       &found, err));
+		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27,
+						       run->store, &found, err));
 	if (!found && corrects)
 		MP_TRY(fit_clock(&walk, &found, err));
 	if (run->params.npu && !found)

@@ -135,12 +135,20 @@ static mp_status read_mindspore(struct records *records, bool *found, mp_err *er
 	struct cur_run *run = records->run;
 	int32_t rank = *run->params.rank_id ? (int32_t)strtol(run->params.rank_id, NULL, 10) : -1;
 	struct mp_ranked_file file;
+	mp_status status;
 
 	*found = false;
-	if (!run->params.cpu || run->framework.fd < 0 ||
-	    mp_ranked_file_find(&run->framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &file) !=
-		    MINDPROF_OK)
+	if (!run->params.cpu || run->framework.fd < 0)
 		return MINDPROF_OK;
+	status = mp_ranked_file_find(&run->framework, MP_CPU_MEMORY_PREFIX, MP_CPU_TEXT_SUFFIX, rank, &file);
+	if (status)
+		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	if (rank >= 0 && file.rank != rank) {
+		mp_store_note(run->store, MP_WARNING, "memory-of-other-rank", run->framework.path, -1,
+			      "there is no memory record of rank %d, that of rank %d is not used", (int)rank,
+			      (int)file.rank);
+		return MINDPROF_OK;
+	}
 	*found = true;
 	return cur_csv_rows(run, &run->framework, file.name, titles, MP_COUNT(titles), take_mindspore,
 			    records, err);
@@ -333,10 +341,10 @@ static mp_status put_module_header(struct cur_run *run, const char *name, struct
 {
 	struct mp_input input;
 	struct mp_csv csv;
-	mp_status failed;
+	mp_status failed = mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL);
 
-	if (mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL) != MINDPROF_OK)
-		return MINDPROF_OK;
+	if (failed) /* noted by who reads its rows */
+		return failed == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 	mp_csv_init(&csv, input.data, input.size);
 	if (mp_csv_next(&csv))
 		put_module_row(rows, &csv);

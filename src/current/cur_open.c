@@ -50,8 +50,8 @@ static bool choose_prof(struct cur_run *run, const struct mp_dir_entry *entries,
 }
 
 /* An absent directory is fd -1; what is in the way is noted. */
-static mp_status open_part(struct cur_run *run, const struct mp_dir *parent, const char *name, struct mp_dir *out,
-			   mp_err *err)
+static mp_status open_part(struct cur_run *run, const struct mp_dir *parent, const char *name,
+			   struct mp_dir *out, mp_err *err)
 {
 	mp_err failure = {0};
 	mp_status status;

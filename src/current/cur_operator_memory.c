@@ -102,7 +102,7 @@ static bool sort_events(struct cur_operator_memory *memory)
 /* What is open at one address. */
 struct address {
 	uint32_t alloc, release; /* NONE = not seen */
-	uint32_t first; /* block of the address that was found first; for the order of the original */
+	bool seen;               /* some event of it */
 };
 
 struct found_block {
@@ -126,23 +126,21 @@ static bool emit(struct pairing *pairing, uint32_t address, uint32_t alloc, uint
 			   (struct found_block){{alloc, release}, address, (uint32_t)pairing->blocks.len});
 }
 
-/* The original remembers a stray release and forgets an allocation that another one follows. */
+/* The original remembers a stray release that is not the first event, and forgets an allocation that another
+ * one follows. */
 static bool put_event(struct pairing *pairing, uint32_t address, uint32_t index, bool is_release)
 {
 	struct address *at = &pairing->addresses.at[address];
 	bool corrected = cur_corrects(pairing->run, CUR_FIX_MEMORY_PAIRS);
-	bool first = at->first == NONE;
+	bool first = !at->seen;
 
-	at->first = 0;
+	at->seen = true;
 	if (is_release && at->alloc == NONE)
 		pairing->n_stray++;
 	if (!is_release && at->alloc != NONE)
 		pairing->n_lost++;
-	if (is_release && at->alloc == NONE && (first || corrected)) {
-		if (first)
-			at->first = NONE; /* leading releases are skipped */
+	if (is_release && at->alloc == NONE && (first || corrected))
 		return true;
-	}
 	if (is_release) {
 		at->release = index;
 	} else {
@@ -165,7 +163,7 @@ static uint32_t address_of(struct pairing *pairing, uint64_t address)
 	if (found)
 		return (uint32_t)*found;
 	if (!mp_map64_put(&pairing->by_address, address, pairing->addresses.len) ||
-	    !mp_vec_push(&pairing->addresses, (struct address){NONE, NONE, NONE}))
+	    !mp_vec_push(&pairing->addresses, (struct address){NONE, NONE, false}))
 		return NONE;
 	return (uint32_t)pairing->addresses.len - 1;
 }
@@ -188,14 +186,33 @@ static bool find_blocks(struct pairing *pairing)
 	return true;
 }
 
+/* The double nearest to a time in microseconds, as Python divides integers. */
+static double us_of(int64_t ns)
+{
+	return (double)((long double)(ns / 1000) + (long double)(ns % 1000) / 1000);
+}
+
+/* The original orders by the time that it prints. */
+static int compare_times(const struct pairing *pairing, int64_t a_ns, int64_t b_ns)
+{
+	double a_us, b_us;
+
+	if (cur_corrects(pairing->run, CUR_FIX_MEMORY_DECIMALS))
+		return (a_ns > b_ns) - (a_ns < b_ns);
+	a_us = us_of(a_ns);
+	b_us = us_of(b_ns);
+	return (a_us > b_us) - (a_us < b_us);
+}
+
 static int compare_blocks(const void *a, const void *b, void *user)
 {
-	const struct cur_memory_event *events = user;
+	const struct pairing *pairing = user;
+	const struct cur_memory_event *events = pairing->memory->events.at;
 	const struct found_block *x = a, *y = b;
-	int64_t t = events[x->block.alloc].ts_ns, u = events[y->block.alloc].ts_ns;
+	int by_time = compare_times(pairing, events[x->block.alloc].ts_ns, events[y->block.alloc].ts_ns);
 
-	if (t != u)
-		return t < u ? -1 : 1;
+	if (by_time)
+		return by_time;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
@@ -209,7 +226,7 @@ static bool take_blocks(struct pairing *pairing)
 	if (!pairing->blocks.len)
 		return true;
 	qsort_r(pairing->blocks.at, pairing->blocks.len, sizeof(*pairing->blocks.at), compare_blocks,
-		memory->events.at);
+		pairing);
 	if (!mp_vec_reserve(&memory->blocks, pairing->blocks.len))
 		return false;
 	for (i = 0; i < pairing->blocks.len; i++)
@@ -271,7 +288,7 @@ static void put_us(const struct cur_run *run, struct mp_out *out, int64_t ns)
 	if (cur_corrects(run, CUR_FIX_MEMORY_DECIMALS))
 		mp_out_us3(out, ns);
 	else
-		mp_out_double(out, (double)ns / 1000);
+		mp_out_double(out, us_of(ns));
 	mp_out_str(out, ",");
 }
 

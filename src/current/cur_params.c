@@ -94,7 +94,8 @@ mp_status cur_params_load(struct cur_run *run, mp_err *err)
 	status = mp_ranked_file_find(&run->rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
 	if (!status)
 		status = mp_file_open_at(&run->rank_dir, info.name, &file, NULL);
-	if (status) /* a file that cannot be read is noted by the reader of facts (rd_info.c), like a damaged one */
+	if (status) /* a file that cannot be read is noted by the reader of facts (rd_info.c), like a damaged
+		       one */
 		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 	status = mp_store_new(&options, &facts, err);
 	if (!status) {

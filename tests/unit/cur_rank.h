@@ -22,7 +22,7 @@
 #define RANK_EXPORT RANK_PROF "/mindstudio_profiler_output"
 
 struct rank {
-	char path[64];
+	char path[512];
 	struct mp_ctx ctx;
 	struct mp_store *store;
 	struct cur_run run;
@@ -50,7 +50,7 @@ static inline void rank_put_at(const struct rank *rank, const char *name, const 
 
 static inline void rank_make(struct rank *rank)
 {
-	char path[256];
+	char path[1024];
 
 	memset(rank, 0, sizeof(*rank));
 	rank->ctx.max_unpacked = 1 << 30;
@@ -66,7 +66,7 @@ static inline void rank_make(struct rank *rank)
 /* A file of the export. */
 static inline void rank_put(const struct rank *rank, const char *name, const char *data, size_t size)
 {
-	char path[256];
+	char path[1024];
 
 	snprintf(path, sizeof(path), "%s/%s", RANK_EXPORT, name);
 	rank_put_at(rank, path, data, size);

@@ -154,6 +154,7 @@ static int analyse(struct mindprof_trace *trace, const struct analyze_options *t
 		.n_step_list = target->n_steps,
 		.noted = tell_note,
 		.again = target->again,
+		.export_types = target->export_types,
 		.was_finished = &teller->run->was_finished,
 	};
 	struct mindprof_error error = {0};

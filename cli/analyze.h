@@ -8,7 +8,7 @@
 #include "options.h"
 
 struct analyze_options {
-	const char *out, *as_original, *step_list;
+	const char *out, *as_original, *step_list, *export_types;
 	int64_t *steps; /* of step_list, owned */
 	size_t n_steps;
 	int flavour; /* enum mindprof_flavour */

@@ -18,6 +18,10 @@ static const struct cli_option options[] = {
 	 "Form of trace_view.json: portable (opens in Perfetto and chrome://tracing), compatible (the byte "
 	 "forms of MindSpore, for MindStudio Insight) or auto (the default: compatible for what MindSpore or "
 	 "CANN recorded, else portable)."},
+	{"export", 0, CLI_TEXT, CLI_COMPLETE_NONE, "TYPES", offsetof(struct analyze_options, export_types),
+	 NULL,
+	 "What to write, for what MindSpore or CANN recorded: text, db (SQLite) or text,db. The default is text, and "
+	 "db when the profiler was asked for it."},
 	{"as-original", 0, CLI_TEXT, CLI_COMPLETE_NONE, "[=NAMES]",
 	 offsetof(struct analyze_options, as_original), NULL,
 	 "Compute what MindSpore's own analysis computes, its faults included, and write only what it would "
@@ -102,6 +106,22 @@ static int check_corrections(const char *names)
 	return -1;
 }
 
+/* -1 to go on. */
+static int check_export_types(const char *types)
+{
+	const char *at = types;
+
+	while (at) {
+		size_t len = strcspn(at, ",");
+
+		if ((len != 4 || memcmp(at, "text", 4) != 0) && (len != 2 || memcmp(at, "db", 2) != 0))
+			return cli_usage_error(&cmd_analyze, "'%.*s' is no type of export (--export text,db)",
+					       (int)len, at);
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return -1;
+}
+
 static int run(int argc, char **argv)
 {
 	struct analyze_options target = {0};
@@ -110,6 +130,8 @@ static int run(int argc, char **argv)
 
 	if (code < 0)
 		code = check_corrections(target.as_original);
+	if (code < 0)
+		code = check_export_types(target.export_types);
 	if (code < 0)
 		code = take_steps(&target);
 	if (code >= 0)

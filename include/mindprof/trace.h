@@ -177,6 +177,9 @@ struct mindprof_analyse_options {
 	   written; wrote and noted are called as they were then. */
 	int again;
 	int *was_finished; /* set to whether that was so; may be NULL */
+	/* "text", "db" or "text,db": files of text, databases (docs/formats/ascend-output.md). NULL = text, and databases
+	   when the profiler was asked for them. */
+	const char *export_types;
 };
 /*
  * Writes trace_view.json, the files of MindSpore's own analysis as far as the recording carries them

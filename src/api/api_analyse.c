@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api_trace.h"
@@ -17,6 +19,7 @@
 
 enum file_kind {
 	FILE_OUTPUT, /* of the current layout */
+	FILE_DB,     /* of the current layout */
 	FILE_TRACE,  /* of the events in the store */
 	FILE_TABLE,
 };
@@ -26,12 +29,14 @@ struct file {
 	enum file_kind kind;
 	size_t table;                    /* of a FILE_TABLE */
 	const struct cur_output *output; /* of a FILE_OUTPUT */
+	const struct cur_db_file *db;    /* of a FILE_DB */
 };
 
 struct analyser {
 	struct mindprof_trace *trace;
 	const struct mindprof_analyse_options *options;
 	bool only_original, is_current;
+	bool text, db;               /* what to write */
 	struct api_current own;      /* with other options than the trace's */
 	struct api_current *current; /* that one or the trace's */
 	MP_VEC(struct file) files;
@@ -260,7 +265,20 @@ static mp_status plan_outputs(struct analyser *analyser, mp_err *err)
 
 		if (!makes_trace(analyser, file.output) || !file.output->wanted(&analyser->current->run))
 			continue;
-		api_current_name(analyser->current, file.output, file.name, sizeof(file.name));
+		api_current_name(analyser->current, file.output->name, file.name, sizeof(file.name));
+		MP_TRY(add_file(analyser, file, err));
+	}
+	return MINDPROF_OK;
+}
+
+static mp_status plan_databases(struct analyser *analyser, mp_err *err)
+{
+	size_t i;
+
+	for (i = 0; analyser->is_current && analyser->db && cur_db_files[i].name; i++) {
+		struct file file = {.kind = FILE_DB, .db = &cur_db_files[i]};
+
+		api_current_name(analyser->current, file.db->name, file.name, sizeof(file.name));
 		MP_TRY(add_file(analyser, file, err));
 	}
 	return MINDPROF_OK;
@@ -270,8 +288,10 @@ static mp_status plan_files(struct analyser *analyser, mp_err *err)
 {
 	size_t i;
 
-	MP_TRY(plan_outputs(analyser, err));
-	if (analyser->only_original)
+	if (analyser->text)
+		MP_TRY(plan_outputs(analyser, err));
+	MP_TRY(plan_databases(analyser, err));
+	if (analyser->only_original || !analyser->text)
 		return MINDPROF_OK;
 	if (!is_planned(analyser, TRACE_FILE))
 		MP_TRY(add_file(analyser, (struct file){.kind = FILE_TRACE, .name = TRACE_FILE}, err));
@@ -296,6 +316,8 @@ static mp_status write_content(struct analyser *analyser, const struct file *fil
 	case FILE_TABLE:
 		MP_TRY(mindprof_trace_table(analyser->trace, api_table_shape(file->table)->name, &made, err));
 		return mp_write_table_csv(&made->table, out, err);
+	case FILE_DB: /* not written as a stream */
+		break;
 	case FILE_OUTPUT:
 		if (!strcmp(file->name, TRACE_FILE))
 			return api_current_trace(analyser->current, file->output, &analyser->dir,
@@ -308,9 +330,30 @@ static mp_status write_content(struct analyser *analyser, const struct file *fil
 /* Nothing to say: what an earlier analysis of ours left under that name goes. */
 static void drop_file(struct analyser *analyser, const struct file *file, struct mp_out *out)
 {
-	mp_out_abort(out);
+	if (out)
+		mp_out_abort(out);
 	unlinkat(analyser->dir.fd, file->name, 0);
 	api_manifest_remove(&analyser->manifest, file->name);
+}
+
+static mp_status write_database(struct analyser *analyser, const struct file *file, mp_err *err)
+{
+	struct stat info;
+	bool written;
+	mp_status status =
+		cur_db_write(&analyser->current->run, file->db, &analyser->dir, file->name, &written, err);
+
+	if (status)
+		return mp_err_wrap(err, status, NULL, "cannot write '%s'", file->name);
+	if (!written) {
+		drop_file(analyser, file, NULL);
+		return MINDPROF_OK;
+	}
+	if (fstatat(analyser->dir.fd, file->name, &info, AT_SYMLINK_NOFOLLOW))
+		return mp_err_sys(err, errno, NULL, "cannot read '%s'", file->name);
+	api_manifest_put(&analyser->manifest, file->name,
+			 (uint64_t)info.st_size); /* present already: cannot fail */
+	return tell(analyser, file->name, err);
 }
 
 static mp_status write_file(struct analyser *analyser, const struct file *file, mp_err *err)
@@ -319,6 +362,8 @@ static mp_status write_file(struct analyser *analyser, const struct file *file, 
 	mp_status status;
 	uint64_t bytes;
 
+	if (file->kind == FILE_DB)
+		return write_database(analyser, file, err);
 	MP_TRY(mp_out_open_at(&analyser->dir, file->name, true, &out, err));
 	status = write_content(analyser, file, &out, err);
 	if (status) {
@@ -385,10 +430,10 @@ static mp_status finish(struct analyser *analyser, mp_err *err)
 
 static mp_status write_all(struct analyser *analyser, mp_err *err)
 {
-	mp_status status = write_files(analyser, FILE_OUTPUT, FILE_OUTPUT, err), later;
+	mp_status status = write_files(analyser, FILE_OUTPUT, FILE_DB, err), later;
 
 	/* The tables need all events: with them in memory the trace is not read again. */
-	if (!status && !analyser->only_original)
+	if (!status && !analyser->only_original && analyser->text)
 		status = api_load(analyser->trace, err);
 	if (!status)
 		status = take_notes(analyser, err);
@@ -454,6 +499,30 @@ int mindprof_correction_at(size_t index, struct mindprof_correction *out)
 	return 1;
 }
 
+/* "text,db". */
+static mp_status take_export_types(struct analyser *analyser, mp_err *err)
+{
+	const char *at = analyser->options->export_types;
+
+	analyser->text = !at;
+	analyser->db =
+		!at && analyser->is_current && analyser->current->run.params.db && !analyser->only_original;
+	while (at) {
+		size_t len = strcspn(at, ",");
+
+		if (len == 4 && !memcmp(at, "text", 4))
+			analyser->text = true;
+		else if (len == 2 && !memcmp(at, "db", 2))
+			analyser->db = true;
+		else
+			return mp_err_set(err, MINDPROF_E_ARGUMENT, NULL, -1,
+					  "no export is called '%.*s'; text and db are",
+					  (int)MP_MIN(len, 100), at);
+		at = at[len] ? at + len + 1 : NULL;
+	}
+	return MINDPROF_OK;
+}
+
 static mp_status prepare(struct analyser *analyser, mp_err *err)
 {
 	struct cur_options options = {.step_list = analyser->options->step_list,
@@ -468,6 +537,7 @@ static mp_status prepare(struct analyser *analyser, mp_err *err)
 		MP_TRY(api_current_shared(analyser->trace, &analyser->current, err));
 	else if (analyser->is_current)
 		MP_TRY(api_current_open(analyser->trace, &options, &analyser->own, err));
+	MP_TRY(take_export_types(analyser, err));
 	MP_TRY(plan_files(analyser, err));
 	return open_output(analyser, err);
 }

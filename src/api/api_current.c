@@ -45,18 +45,17 @@ mp_status api_current_shared(struct mindprof_trace *trace, struct api_current **
 	return trace->current.store ? MINDPROF_OK : api_current_open(trace, &options, &trace->current, err);
 }
 
-void api_current_name(const struct api_current *current, const struct cur_output *output, char *name,
-		      size_t size)
+void api_current_name(const struct api_current *current, const char *pattern, char *name, size_t size)
 {
-	const char *mark = strstr(output->name, "%s");
+	const char *mark = strstr(pattern, "%s");
 	const struct cur_params *params = &current->run.params;
 	const char *rank = params->npu || !*params->device_id ? params->rank_id : params->device_id;
 
 	if (mark)
-		snprintf(name, size, "%.*s%s%s", (int)(mark - output->name), output->name, *rank ? rank : "0",
+		snprintf(name, size, "%.*s%s%s", (int)(mark - pattern), pattern, *rank ? rank : "0",
 			 mark + 2);
 	else
-		snprintf(name, size, "%s", output->name);
+		snprintf(name, size, "%s", pattern);
 }
 
 /* The portable form of a Chrome trace in dir. */

@@ -112,9 +112,11 @@ static bool add_program(uint64_t *hash)
 static void add_options(const struct mindprof_analyse_options *options, uint64_t *hash)
 {
 	const char *corrections = options->as_original ? options->as_original : "-";
+	const char *types = options->export_types ? options->export_types : "";
 
 	*hash = mp_hash_bytes(&options->flavour, sizeof(options->flavour), *hash);
 	*hash = mp_hash_bytes(corrections, strlen(corrections) + 1, *hash);
+	*hash = mp_hash_bytes(types, strlen(types) + 1, *hash);
 	*hash = mp_hash_bytes(options->step_list, options->n_step_list * sizeof(*options->step_list), *hash);
 }
 

@@ -13,6 +13,7 @@
 #include "analyses/analyses.h"
 #include "base/file.h"
 #include "current/cur.h"
+#include "current/cur_db.h"
 #include "current/cur_tables.h"
 #include "readers/readers.h"
 #include "writers/writers.h"
@@ -59,7 +60,7 @@ void api_current_close(struct api_current *current);
 /* The one of the trace, opened the first time. */
 mp_status api_current_shared(struct mindprof_trace *trace, struct api_current **out, mp_err *err);
 /* The file name of an output; the rank stands for %s. */
-void api_current_name(const struct api_current *current, const struct cur_output *output, char *name, size_t size);
+void api_current_name(const struct api_current *current, const char *pattern, char *name, size_t size);
 /* trace_view.json: the original's form, or converted to the portable one by way of a file in dir. */
 mp_status api_current_trace(struct api_current *current, const struct cur_output *output, const struct mp_dir *dir,
 			    bool portable, struct mp_out *out, mp_err *err);

@@ -32,7 +32,7 @@ struct cur_params {
 	bool o2;                /* jit_level O2 */
 	bool level_none, level0;
 	bool data_process, profile_memory, record_shapes;
-	bool text;              /* export_type holds it */
+	bool text, db;          /* export_type holds it */
 	char rank_id[16], device_id[16]; /* decimal text, "" = not known */
 };
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CSV cells into an output, and CSV files of the export by column titles. */
+#include <assert.h>
 #include <string.h>
 
 #include "current/cur_csv.h"
 
 #include "base/banned.h"
-
-#define MAX_TITLES 16
 
 void cur_csv_text(struct mp_out *out, const char *text, size_t len)
 {
@@ -26,7 +25,7 @@ void cur_csv_text(struct mp_out *out, const char *text, size_t len)
 static mp_status read_rows(struct cur_run *run, const struct mp_input *input, struct mp_csv *csv,
 			   const char *const *titles, size_t n, cur_csv_row_fn fn, void *user, mp_err *err)
 {
-	int columns[MAX_TITLES];
+	int columns[CUR_CSV_TITLES];
 	bool good = true;
 	size_t i;
 
@@ -56,12 +55,15 @@ mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char
 	struct mp_input input;
 	struct mp_csv csv;
 	mp_err failure = {0};
-	mp_status status = mp_input_open_at(dir, name, run->ctx->max_unpacked, &input, &failure);
+	mp_status status;
+
+	assert(n <= CUR_CSV_TITLES);
+	status = mp_input_open_at(dir, name, run->ctx->max_unpacked, &input, &failure);
 
 	if (status)
 		return cur_go_on_without(run, dir->path, status, &failure, err);
 	mp_csv_init(&csv, input.data, input.size);
-	status = read_rows(run, &input, &csv, titles, MP_MIN(n, (size_t)MAX_TITLES), fn, user, err);
+	status = read_rows(run, &input, &csv, titles, n, fn, user, err);
 	mp_csv_release(&csv);
 	mp_input_close(&input);
 	return status;

@@ -7,6 +7,8 @@
 
 void cur_csv_text(struct mp_out *out, const char *text, size_t len);
 
+#define CUR_CSV_TITLES 32 /* at most */
+
 /* A CSV file of the export by column titles (cur_csv.c). */
 typedef bool (*cur_csv_row_fn)(void *user, const struct mp_csv *csv, const int *columns);
 /*

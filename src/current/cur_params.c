@@ -63,6 +63,7 @@ static void take_facts(const struct mp_store *facts, struct cur_params *params)
 	params->profile_memory = is_true(facts, "profile_memory");
 	params->record_shapes = is_true(facts, "record_shapes");
 	params->text = lists(facts, "export_type", "\"text\"");
+	params->db = lists(facts, "export_type", "\"db\"");
 	take_id(facts, "rank_id", params->rank_id, sizeof(params->rank_id));
 	take_id(facts, "device_id", params->device_id, sizeof(params->device_id));
 }

@@ -117,7 +117,8 @@ static mp_status choose_clock(struct op_range_file *in, const struct mp_dir *ran
 	bool fitted = false;
 	mp_status status = MINDPROF_OK;
 
-	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &fitted, err));
+	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &fitted,
+					       err));
 	if (fitted)
 		return MINDPROF_OK;
 	if (in->form == MP_FWK_27) {

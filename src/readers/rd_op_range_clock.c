@@ -97,7 +97,8 @@ static bool number_of_file(struct reading *reading, const char *name, const char
 	bool ok;
 
 	mp_buf_init(&text, 4096);
-	ok = scalar_of_file(reading, name, keys, 1, &text) && mp_num_parse_i64(mp_buf_str(&text), text.len, out);
+	ok = scalar_of_file(reading, name, keys, 1, &text) &&
+	     mp_num_parse_i64(mp_buf_str(&text), text.len, out);
 	mp_buf_release(&text);
 	return ok;
 }
@@ -175,8 +176,7 @@ static bool clock_of_27(struct op_range_clock *clock, struct reading *host)
 static bool clock_of_23(struct op_range_clock *clock, struct reading *rank)
 {
 	struct mp_ranked_file info;
-	mp_status status =
-		mp_ranked_file_find(rank->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
+	mp_status status = mp_ranked_file_find(rank->dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
 
 	rank->no_memory |= status == MINDPROF_E_NOMEM;
 	return !status && number_of_file(rank, info.name, "system_cnt", &clock->base_tick) &&
@@ -227,8 +227,8 @@ static bool read_clock(struct op_range_clock *clock, struct reading *host, struc
 }
 
 mp_status op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
-					  const struct mp_dir *prof, enum mp_fwk_form form, struct mp_store *store,
-					  bool *found, mp_err *err)
+					  const struct mp_dir *prof, enum mp_fwk_form form,
+					  struct mp_store *store, bool *found, mp_err *err)
 {
 	struct reading host = {0}, rank = {.dir = rank_dir};
 	struct mp_dir host_dir;

@@ -217,8 +217,8 @@ static inline mp_status rank_write_once(const struct rank *rank, const struct cu
 }
 
 /*
- * Each allocation fails once: the output then says E_NOMEM, or is the same as ever (only a note was lost). Returns
- * the number of allocations of the undisturbed run.
+ * Each allocation fails once: the output then says E_NOMEM, or is the same as ever (only a note was lost).
+ * Returns the number of allocations of the undisturbed run.
  */
 static inline uint64_t rank_torture(const struct rank *rank, const struct cur_output *output)
 {
@@ -233,8 +233,8 @@ static inline uint64_t rank_torture(const struct rank *rank, const struct cur_ou
 		status = rank_write_once(rank, output, &text);
 		tried = mp_mem_fail_after(UINT64_MAX);
 		if (status && (status != MINDPROF_E_NOMEM || tried <= n))
-			fail_msg("status %d when allocation %llu of %llu fails", status, (unsigned long long)n,
-				 (unsigned long long)tried);
+			fail_msg("status %d when allocation %llu of %llu fails", status,
+				 (unsigned long long)n, (unsigned long long)tried);
 		if (!status && strcmp(text, good) != 0)
 			fail_msg("another output when allocation %llu fails", (unsigned long long)n);
 		free(text);

@@ -355,7 +355,8 @@ static void test_out_of_memory(void **state)
 {
 	(void)state;
 	put_ops(priced_ops);
-	put_matrix("{\"a@g\": {\"0-1\": {\"Transport\\u0020Type\": \"HCCS\"}}, \"n\": {\"0-1\": {\"x\": NaN}}}");
+	put_matrix(
+		"{\"a@g\": {\"0-1\": {\"Transport\\u0020Type\": \"HCCS\"}}, \"n\": {\"0-1\": {\"x\": NaN}}}");
 	assert_true(rank_torture(&rank, &cur_communication_json) > 10);
 	assert_true(rank_torture(&rank, &cur_communication_matrix) > 10);
 }

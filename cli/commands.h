@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "options.h"
 
-extern const struct cli_command cmd_record, cmd_analyze, cmd_report, cmd_export, cmd_info, cmd_check, cmd_help;
+extern const struct cli_command cmd_record, cmd_analyze, cmd_report, cmd_export, cmd_info, cmd_check, cmd_op, cmd_help;
 
 /* Explains on stderr; returns CLI_USAGE. */
 int cli_unknown_command(const char *name);

@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 const struct cli_command *const cli_commands[] = {
-	&cmd_record, &cmd_analyze, &cmd_report, &cmd_export, &cmd_info, &cmd_check, &cmd_help, NULL,
+	&cmd_record, &cmd_analyze, &cmd_report, &cmd_export, &cmd_info, &cmd_check, &cmd_op, &cmd_help, NULL,
 };
 
 int cli_unknown_command(const char *name)

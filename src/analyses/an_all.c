@@ -5,15 +5,10 @@
 #include "base/banned.h"
 
 const struct mp_analysis *const mp_analyses[] = {
-	&mp_analysis_steps,
-	&mp_analysis_operators,
-	&mp_analysis_operator_types,
-	&mp_analysis_ranges,
-	&mp_analysis_waiting,
-	&mp_analysis_gaps,
-	&mp_analysis_memory_peak,
-	&mp_analysis_memory,
-	&mp_analysis_memory_curve,
-	&mp_analysis_losses,
-	NULL,
+	&mp_analysis_steps,          &mp_analysis_operators,
+	&mp_analysis_operator_types, &mp_analysis_operator_shapes,
+	&mp_analysis_ranges,         &mp_analysis_waiting,
+	&mp_analysis_gaps,           &mp_analysis_memory_peak,
+	&mp_analysis_memory,         &mp_analysis_memory_curve,
+	&mp_analysis_losses,         NULL,
 };

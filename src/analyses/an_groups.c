@@ -36,12 +36,12 @@ struct visit {
 
 static uint64_t key_of(const struct mp_group *group)
 {
-	return (uint64_t)group->name << 32 | group->type | group->cls;
+	return ((uint64_t)group->name << 32 | group->type | group->cls) ^ mp_hash_u64(group->shapes);
 }
 
 static bool same_key(const struct mp_group *a, const struct mp_group *b)
 {
-	return a->name == b->name && a->type == b->type && a->cls == b->cls;
+	return a->name == b->name && a->type == b->type && a->cls == b->cls && a->shapes == b->shapes;
 }
 
 /* The group of the key, new when it is not there; NULL when memory is out. */
@@ -111,6 +111,8 @@ static mp_status visit_range(void *user, const struct mp_walk_range *range, mp_e
 		key.cls = cls;
 	else if (detail < build->n_details)
 		key.type = build->details[detail].type;
+	if (build->query.key == MP_GROUP_BY_NAME_AND_SHAPES && detail < build->n_details)
+		key.shapes = build->details[detail].shapes;
 	key.min_ns = INT64_MAX;
 	group = find_group_fast(build, visit->part, &key);
 	if (group == NULL)
@@ -150,6 +152,7 @@ static mp_status merge_parts(const struct build *build, struct mp_groups *out, m
 			struct mp_group key = {.name = groups->list.at[g].name,
 					       .type = groups->list.at[g].type,
 					       .cls = groups->list.at[g].cls,
+					       .shapes = groups->list.at[g].shapes,
 					       .min_ns = INT64_MAX};
 			struct mp_group *group = find_group(out, &key);
 

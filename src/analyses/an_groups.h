@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of ranges that belong together: by name and type, by type, or by name and class. */
+/* Statistics of ranges that belong together: by name and type, by type, by name and class, or by name, type and shapes. */
 #ifndef MP_AN_GROUPS_H
 #define MP_AN_GROUPS_H
 
@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 struct mp_group {
-	uint32_t name, type; /* string ids; 0 when not part of the key */
+	uint32_t name, type, shapes; /* string ids; 0 when not part of the key */
 	uint8_t cls;         /* enum mp_class; 0 when not part of the key */
 	uint64_t count;
 	int64_t total_ns, self_ns, min_ns, max_ns;
@@ -16,7 +16,12 @@ struct mp_group {
 	int64_t flops_ns;        /* their duration */
 };
 
-enum mp_group_key { MP_GROUP_BY_NAME_AND_TYPE, MP_GROUP_BY_TYPE, MP_GROUP_BY_NAME_AND_CLASS };
+enum mp_group_key {
+	MP_GROUP_BY_NAME_AND_TYPE,
+	MP_GROUP_BY_TYPE,
+	MP_GROUP_BY_NAME_AND_CLASS,
+	MP_GROUP_BY_NAME_AND_SHAPES, /* and type */
+};
 
 struct mp_group_query {
 	uint32_t classes; /* bits 1u << enum mp_class */

@@ -14,7 +14,8 @@ struct mp_analysis {
 	mp_status (*run)(const struct mp_store *store, struct mp_pool *pool, struct mp_table *out, mp_err *err);
 };
 
-extern const struct mp_analysis mp_analysis_steps, mp_analysis_operators, mp_analysis_operator_types, mp_analysis_ranges,
+extern const struct mp_analysis mp_analysis_steps, mp_analysis_operators, mp_analysis_operator_types, mp_analysis_operator_shapes,
+	mp_analysis_ranges,
 	mp_analysis_waiting, mp_analysis_gaps, mp_analysis_memory_peak, mp_analysis_memory, mp_analysis_memory_curve,
 	mp_analysis_losses;
 

@@ -7,5 +7,6 @@
 const struct cur_table *const cur_tables[] = {
 	&cur_table_step_times,
 	&cur_table_kernels,
+	&cur_table_kernel_shapes,
 	NULL,
 };

@@ -14,6 +14,6 @@ struct cur_table {
 
 /* NULL-terminated, in the order of a report. */
 extern const struct cur_table *const cur_tables[];
-extern const struct cur_table cur_table_step_times, cur_table_kernels;
+extern const struct cur_table cur_table_step_times, cur_table_kernels, cur_table_kernel_shapes;
 
 #endif

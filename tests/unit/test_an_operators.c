@@ -58,6 +58,42 @@ static void operator_types(void **state)
 	timeline_free(&t);
 }
 
+static void add_shaped(struct timeline *t, const char *shapes, int64_t begin, int64_t end)
+{
+	struct mp_detail detail = {.type = mp_store_string(t->store, "MatMul"),
+				   .shapes = mp_store_string(t->store, shapes),
+				   .stream = -1};
+
+	timeline_add(t, MP_KIND_RANGE,
+		     (struct mp_event){.ts_ns = begin,
+				       .a = end - begin,
+				       .track = 0,
+				       .detail = mp_store_detail(t->store, &detail),
+				       .cls = MP_CLASS_OPERATOR},
+		     "a/MatMul-op0");
+}
+
+/* 2,2;2,2 for 3 and 5 ns, 4,4;4,4 for 7 ns; one without shapes; annotations do not count. */
+static void operator_shapes(void **state)
+{
+	struct timeline t = timeline_new();
+	uint32_t track = timeline_thread(&t, 1, 1, "main");
+	const struct mp_table *table;
+
+	(void)state;
+	timeline_range(&t, track, MP_CLASS_RANGE, "forward", 0, 100);
+	add_shaped(&t, "2,2;2,2", 0, 3);
+	add_shaped(&t, "4,4;4,4", 10, 17);
+	add_shaped(&t, "2,2;2,2", 20, 25);
+	timeline_operator(&t, track, "Conv", "Conv", 0, 30, 35);
+	table = timeline_run(&t, "operator_shapes");
+	assert_int_equal(table->n_rows, 3);
+	assert_row(table, 0, "a/MatMul-op0|MatMul|2,2;2,2|2|8|8|4|3|5|0.4");
+	assert_row(table, 1, "a/MatMul-op0|MatMul|4,4;4,4|1|7|7|7|7|7|0.35");
+	assert_row(table, 2, "Conv|Conv|-|1|5|5|5|5|5|0.25");
+	timeline_free(&t);
+}
+
 static void ranges(void **state)
 {
 	struct timeline t = two_threads();
@@ -232,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(operators),
 		cmocka_unit_test(operator_types),
+		cmocka_unit_test(operator_shapes),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(annotations_stand_in_for_operators),
 		cmocka_unit_test(partial_overlap_never_makes_self_negative),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "cur_rank.h"
+#include "current/cur_tables.h"
 #include "torture.h"
 
 #define SUMMARY "op_summary_20250705072100000.csv"
@@ -542,6 +543,47 @@ static void test_copy_no_memory(void **state)
 	assert_true(torture(write_once, (void *)(uintptr_t)&cur_l2_cache) > 3);
 }
 
+/* ---- kernel_shapes ---- */
+
+/* MatMul of one shape twice: 1.5 + 2.5 us; the other shape once; N/A is not known. Quotes belong to the
+ * export. */
+static void test_kernel_shapes(void **state)
+{
+	static const char *const expected[][4] = {{"MatMul_1", "MatMul", "AI_CORE", "8,64;10,64"},
+						  {"MatMul_1", "MatMul", "AI_CORE", "4"},
+						  {"Add", "Add", "AI_VECTOR_CORE", NULL}};
+	static const int64_t numbers[][5] = {
+		{2, 4000, 1500, 2000, 2500}, {1, 3000, 3000, 3000, 3000}, {1, 100, 100, 100, 100}};
+	struct mp_table table;
+	mp_err err = {0};
+	size_t r, c;
+
+	(void)state;
+	rank_put_text(&rank, SUMMARY,
+		      "Op Name,OP Type,Task Type,Task Duration(us),Input Shapes\n"
+		      "MatMul_1,MatMul,AI_CORE,1.5,\"\"\"8,64;10,64\"\"\"\n"
+		      "MatMul_1,MatMul,AI_CORE,3,4\n"
+		      "Add,Add,AI_VECTOR_CORE,0.1,N/A\n"
+		      "MatMul_1,MatMul,AI_CORE,2.500,\"\"\"8,64;10,64\"\"\"\n"
+		      "MatMul_1,MatMul,AI_CORE,x,4\n");
+	rank_open(&rank, ALL);
+	mp_table_init(&table, cur_table_kernel_shapes.shape);
+	rank_good(cur_table_kernel_shapes.fill(&rank.run, &table, &err), &err);
+	assert_int_equal(table.n_rows, 3);
+	for (r = 0; r < 3; r++) {
+		const struct mp_value *row = mp_table_row(&table, r);
+
+		for (c = 0; c < 4; c++) {
+			assert_int_equal(row[c].missing, expected[r][c] == NULL);
+			if (expected[r][c])
+				assert_string_equal(row[c].s.text, expected[r][c]);
+		}
+		for (c = 0; c < 5; c++)
+			assert_int_equal(row[4 + c].i, numbers[r][c]);
+	}
+	mp_table_release(&table);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make, drop)
 
 int main(void)
@@ -560,6 +602,7 @@ int main(void)
 		TEST(test_copies),         TEST(test_copy_absent),
 		TEST(test_copy_newest),    TEST(test_copy_slices),
 		TEST(test_copy_empty),     TEST(test_copy_no_memory),
+		TEST(test_kernel_shapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,9 +4,9 @@
 
 static void list_and_shapes(void **state)
 {
-	static const char *order[] = {"steps", "operators",   "operator_types", "ranges",       "waiting",
-				      "gaps",  "memory_peak", "memory",         "memory_curve", "losses",
-				      NULL};
+	static const char *order[] = {"steps",  "operators",    "operator_types", "operator_shapes",
+				      "ranges", "waiting",      "gaps",           "memory_peak",
+				      "memory", "memory_curve", "losses",         NULL};
 
 	(void)state;
 	for (size_t i = 0; order[i] || mp_analyses[i]; i++) {

@@ -22,8 +22,9 @@ static int64_t original_start(int64_t ns)
 	double late_ns = (double)ns * SHARE_TOO_LATE;
 	int64_t whole = (int64_t)late_ns;
 	double rest = late_ns - (double)whole;
+	bool up = rest > 0.5 || (rest == 0.5 && ((ns ^ whole) & 1)); /* to the even sum */
 
-	return ns + whole + (rest > 0.5 || (rest == 0.5 && ((ns + whole) & 1)));
+	return cur_add_ns(ns, whole + up);
 }
 
 static bool take(struct cur_run *run, const struct mp_cpu_runs *runs, const uint32_t *names)

@@ -654,7 +654,7 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	for (i = 0; !status && i < run->device.files.len; i++) {
 		read.file_index = i;
 		status = read_file(&read, &run->device.files.at[i], &merge, err);
-		run->device.present |= run->device.files.at[i].array_end > 0;
+		run->device.present |= run->device.files.at[i].array_end > run->device.files.at[i].array_begin;
 	}
 	if (!status && !apply_labels(run, &merge))
 		status = mp_err_nomem(err, 0);

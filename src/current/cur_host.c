@@ -79,7 +79,7 @@ static bool place(const struct host_walk *walk, const struct mp_fwk_op_range *re
 		return true;
 	event->dur_ns = 0;
 	if (!(event->flags & CUR_HOST_FLOW))
-		event->flags |= CUR_HOST_INSTANT;
+		event->flags |= CUR_HOST_INSTANT | CUR_HOST_REVERSED;
 	return true;
 }
 
@@ -221,8 +221,8 @@ static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
 	mp_status status = op_range_find_launches(&in, &launches) ? MINDPROF_OK : mp_err_nomem(err, 0);
 
 	if (!status)
-		status = op_range_clock_fit(&walk->clock, &walk->run->framework, walk->file.path, &launches,
-					    walk->run->store, fitted, err);
+		status = op_range_clock_fit(&walk->clock, &walk->run->framework, &launches, walk->run->store,
+					    fitted, err);
 	mp_vec_release(&launches);
 	return status;
 }
@@ -230,25 +230,26 @@ static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
 mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct op_range_clock *clock,
 			 mp_err *err)
 {
+	const struct mp_dir *prof = run->prof.fd >= 0 ? &run->prof : NULL;
 	struct host_walk walk = {.run = run, .file = *file};
-	bool found = false;
-	mp_status status = MINDPROF_OK;
+	enum op_range_device_clock device = OP_RANGE_CLOCK_ABSENT;
+	bool corrects = cur_corrects(run, CUR_FIX_CLOCK), fitted = false;
 
-	if (run->params.npu || cur_corrects(run, CUR_FIX_CLOCK))
-		found = op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, MP_FWK_27, run->store);
-	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
-		status = fit_clock(&walk, &found, err);
-	if (run->params.npu && !found)
-		mp_store_note(run->store, MP_PROBLEM, "no-device-clock",
-			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
-			      "host_start.log and start_info give no common clock of host and device");
-	if (!found && cur_corrects(run, CUR_FIX_CLOCK))
-		op_range_clock_assume(&walk.clock, file->path, run->store);
-	else if (!found)
-		walk.clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};
+	if (run->params.npu || corrects)
+		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27,
+						       run->store, &device, err));
+	if (device == OP_RANGE_CLOCK_ABSENT && run->params.npu)
+		mp_store_note(run->store, MP_PROBLEM, "no-device-clock", prof ? prof->path : run->rank_dir.path,
+			      -1, "no PROF_*/host directory: no common clock of host and device");
+	if (device != OP_RANGE_CLOCK_FOUND && corrects)
+		MP_TRY(fit_clock(&walk, &fitted, err));
+	if (device != OP_RANGE_CLOCK_FOUND && !fitted)
+		op_range_clock_assume(&walk.clock);
+	if (device == OP_RANGE_CLOCK_ABSENT && !run->params.npu && corrects)
+		op_range_clock_tell(&walk.clock, file->path, run->store);
 	op_range_clock_ready(&walk.clock);
 	*clock = walk.clock;
-	return status;
+	return MINDPROF_OK;
 }
 
 static mp_status read_file(struct host_walk *walk, mp_err *err)

@@ -198,6 +198,7 @@ void cur_close(struct cur_run *run)
 	mp_vec_release(&run->host.events);
 	mp_vec_release(&run->cpu_ops.events);
 	mp_vec_release(&run->steps.at);
+	mp_vec_release(&run->steps.parts);
 	release_device(&run->device);
 	release_links(&run->links);
 	for (i = 0; i < MP_COUNT(dirs); i++)

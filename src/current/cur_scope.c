@@ -127,7 +127,7 @@ static bool put_part(struct bars *bars, size_t depth, struct mp_str name, const 
 		return mp_vec_push(&bars->open, scope);
 	open = &bars->open.at[depth];
 	if (open->name.text && !*changed && mp_str_equal(open->name, name)) {
-		open->dur_ns = at->ts_ns + at->dur_ns - open->ts_ns;
+		open->dur_ns = cur_sub_ns(cur_add_ns(at->ts_ns, at->dur_ns), open->ts_ns);
 		return true;
 	}
 	if (open->name.text) {
@@ -146,7 +146,7 @@ static bool put(struct bars *bars, const struct scoped *at)
 	size_t depth = 0;
 
 	if (bars->open.len && bars->open.at[0].name.text &&
-	    at->ts_ns < bars->open.at[0].ts_ns + bars->open.at[0].dur_ns)
+	    at->ts_ns < cur_add_ns(bars->open.at[0].ts_ns, bars->open.at[0].dur_ns))
 		return true;
 	for (;; depth++) {
 		const char *slash = memchr(rest.text, '/', rest.len);

@@ -41,8 +41,6 @@ static void add_step(const char *id, int64_t begin_ns, int64_t end_ns)
 	struct cur_step step = {mp_store_string(rank.store, id), begin_ns, end_ns};
 
 	assert_true(mp_vec_push(&rank.run.steps.at, step));
-	rank.run.steps.longest_ns = MP_MAX(rank.run.steps.longest_ns, end_ns - begin_ns);
-	rank.run.steps.sorted = true;
 }
 
 /* An Ascend run with a schedule whose models are filled by the test; it has one msprof file. */

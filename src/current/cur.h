@@ -267,6 +267,8 @@ mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct c
 void cur_files_release(struct cur_file_list *list);
 /* Notes a file or directory that is there and cannot be used. */
 void cur_note_unreadable(struct cur_run *run, const char *path, const mp_err *failure);
+/* Notes that a packed file is damaged; what could be unpacked of it is used. */
+void cur_note_damage(struct cur_run *run, const struct mp_input *input);
 /* After an input could not be opened: notes why and returns OK to go on without it; lack of memory stays a failure. */
 mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status status, const mp_err *failure,
 			    mp_err *err);

@@ -3,6 +3,7 @@
  * Device side of a run. Input: PROF_x/mindstudio_profiler_output/msprof_*.json, in pieces on the pool.
  * Output: run->device, columns in file order (analysis-current.md sections 5.1, 7.1, 7.4).
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -124,6 +125,23 @@ static bool take_label(struct worker *worker, struct piece *piece, const struct 
 	return label.name != MP_STR_NONE && mp_vec_push(&piece->labels, label);
 }
 
+/* The original takes a time that is a number as the nearest double, of which microseconds since 1970 keep
+ * quarters. */
+static bool keeps_binary(const struct cur_run *run, const struct cur_msprof_event *event)
+{
+	return event->numeric_ts && !cur_corrects(run, CUR_FIX_NUMERIC_TS);
+}
+
+static int64_t binary_ns(int64_t ts_ns)
+{
+	char text[MP_NUM_MAX];
+	double us = 0, whole_us;
+
+	mp_num_parse_double(text, mp_num_put_us3(text, ts_ns), &us);
+	whole_us = floor(us);
+	return cur_add_ns((int64_t)whole_us * 1000, (int64_t)rint((us - whole_us) * 1000));
+}
+
 static bool take_range(const struct device_read *read, struct worker *worker, struct piece *piece,
 		       const struct cur_msprof_event *event)
 {
@@ -137,6 +155,7 @@ static bool take_range(const struct device_read *read, struct worker *worker, st
 			: event->args_empty ? CUR_ARGS_EMPTY
 					    : CUR_ARGS_SOME,
 		.task = (uint8_t)task_of(event->task_type, event->name),
+		.binary_ts = keeps_binary(read->run, event),
 	};
 
 	if (event->args)
@@ -159,17 +178,17 @@ static bool take_flow(struct piece *piece, const struct cur_msprof_event *event)
 }
 
 static bool take_event(const struct device_read *read, struct worker *worker, struct piece *piece,
-		       const struct cur_msprof_event *event)
+		       struct cur_msprof_event *event)
 {
 	if (event->phase == 'M')
 		return !event->has_pid || take_label(worker, piece, event);
 	if (!event->has_pid || !event->has_ts)
 		return true;
+	if (keeps_binary(read->run, event))
+		event->ts_ns = binary_ns(event->ts_ns);
 	if (event->phase == 'X')
 		return take_range(read, worker, piece, event);
-	/* The original never finds the target of a flow again whose time is a number. */
-	if (event->host_to_device && (event->phase == 's' || event->phase == 'f') &&
-	    (!event->numeric_ts || cur_corrects(read->run, CUR_FIX_NUMERIC_TS)))
+	if (event->host_to_device && (event->phase == 's' || event->phase == 'f'))
 		return take_flow(piece, event);
 	return true;
 }
@@ -654,7 +673,8 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	for (i = 0; !status && i < run->device.files.len; i++) {
 		read.file_index = i;
 		status = read_file(&read, &run->device.files.at[i], &merge, err);
-		run->device.present |= run->device.files.at[i].array_end > run->device.files.at[i].array_begin;
+		run->device.present |=
+			run->device.files.at[i].array_end > run->device.files.at[i].array_begin;
 	}
 	if (!status && !apply_labels(run, &merge))
 		status = mp_err_nomem(err, 0);

@@ -239,8 +239,9 @@ mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct
 		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27,
 						       run->store, &device, err));
 	if (device == OP_RANGE_CLOCK_ABSENT && run->params.npu)
-		mp_store_note(run->store, MP_PROBLEM, "no-device-clock", prof ? prof->path : run->rank_dir.path,
-			      -1, "no PROF_*/host directory: no common clock of host and device");
+		mp_store_note(run->store, MP_PROBLEM, "no-device-clock",
+			      prof ? prof->path : run->rank_dir.path, -1,
+			      "no PROF_*/host directory: no common clock of host and device");
 	if (device != OP_RANGE_CLOCK_FOUND && corrects)
 		MP_TRY(fit_clock(&walk, &fitted, err));
 	if (device != OP_RANGE_CLOCK_FOUND && !fitted)

@@ -99,6 +99,17 @@ static void put_threads(struct view *view, int pid, const drawn_list *list)
 			put_thread(view, pid, list->at[i].tid);
 }
 
+/* Microseconds; a binary fraction has no zeros behind its last digit. */
+static void put_us(struct mp_out *out, int64_t ns, bool is_binary)
+{
+	char text[MP_NUM_MAX];
+
+	if (is_binary)
+		mp_out_write(out, text, mp_num_put_us_short(text, ns));
+	else
+		mp_out_us3(out, ns);
+}
+
 static void put_range(struct view *view, int pid, int64_t tid, struct mp_str name, int64_t ts_ns,
 		      int64_t dur_ns)
 {
@@ -228,13 +239,14 @@ static bool put_scopes(struct view *view)
 
 struct end {
 	int64_t ts_ns, pid, tid;
+	bool binary_ts;
 };
 
 static struct end host_end(const struct cur_run *run, uint32_t index)
 {
 	const struct cur_host_event *event = &run->host.events.at[index];
 
-	return (struct end){event->ts_ns, PID_HOST, event->tid};
+	return (struct end){event->ts_ns, PID_HOST, event->tid, false};
 }
 
 static struct end device_end(const struct cur_run *run, uint32_t index)
@@ -242,7 +254,7 @@ static struct end device_end(const struct cur_run *run, uint32_t index)
 	const struct cur_device_event *event = &run->device.events.at[index];
 	const struct cur_device_track *track = &run->device.tracks.at[event->track];
 
-	return (struct end){event->ts_ns, track->pid, track->tid};
+	return (struct end){event->ts_ns, track->pid, track->tid, event->binary_ts};
 }
 
 static void put_end(struct view *view, const char *name, const char *phase, struct end end)
@@ -255,7 +267,7 @@ static void put_end(struct view *view, const char *name, const char *phase, stru
 	mp_out_str(out, "\", \"bp\": \"e\", \"ph\": \"");
 	mp_out_str(out, phase);
 	mp_out_str(out, "\", \"ts\": \"");
-	mp_out_us3(out, end.ts_ns);
+	put_us(out, end.ts_ns, end.binary_ts);
 	mp_out_str(out, "\", \"pid\": ");
 	mp_out_i64(out, end.pid);
 	mp_out_str(out, ", \"tid\": ");
@@ -272,7 +284,7 @@ static void put_device_flow(struct view *view, const char *name, const char *cat
 
 	for (i = 0; i < 2; i++) {
 		put_end(view, name, i ? "f" : "s", ends[i]);
-		mp_out_us3(view->out, ends[1].ts_ns);
+		put_us(view->out, ends[1].ts_ns, ends[1].binary_ts);
 		mp_out_str(view->out, "\", \"cat\": \"");
 		mp_out_str(view->out, category);
 		mp_out_str(view->out, "\"}");

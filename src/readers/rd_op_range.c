@@ -51,8 +51,7 @@ static mp_status rank_of_dir(const struct mp_dir *rank_dir, const struct mp_dir 
 			     mp_err *err)
 {
 	struct mp_ranked_file ranked;
-	mp_status status =
-		mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked);
+	mp_status status = mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked);
 
 	if (status && status != MINDPROF_E_NOMEM)
 		status = mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1,
@@ -125,13 +124,15 @@ static mp_status choose_clock(struct op_range_file *in, const struct mp_dir *ran
 	bool fitted = false;
 	mp_status status;
 
-	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &device, err));
+	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &device,
+					       err));
 	if (device == OP_RANGE_CLOCK_FOUND)
 		return MINDPROF_OK;
 	if (in->form == MP_FWK_27) {
 		status = op_range_find_launches(in, &launches) ? MINDPROF_OK : mp_err_nomem(err, 0);
 		if (status == MINDPROF_OK)
-			status = op_range_clock_fit(&in->clock, framework, &launches, in->store, &fitted, err);
+			status =
+				op_range_clock_fit(&in->clock, framework, &launches, in->store, &fitted, err);
 		mp_vec_release(&launches);
 		MP_TRY(status);
 	}
@@ -194,7 +195,8 @@ static mp_status read_file(struct mp_ctx *ctx, const struct mp_source *source, c
 	return status;
 }
 
-/* The directory and the file that a source means; E_NOT_FOUND when there is none. After OK close the directory. */
+/* The directory and the file that a source means; E_NOT_FOUND when there is none. After OK close the
+ * directory. */
 static mp_status locate(const struct mp_source *source, struct mp_dir *framework, struct found_file *found)
 {
 	mp_status status;

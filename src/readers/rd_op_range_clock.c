@@ -124,8 +124,8 @@ static bool is_blank(char c)
 }
 
 /*
- * "key: 123" or "key = 123" in a line of an INI text; sections do not matter. *open_at: where that line begins
- * when the file ends in it, so that digits may be missing.
+ * "key: 123" or "key = 123" in a line of an INI text; sections do not matter. *open_at: where that line
+ * begins when the file ends in it, so that digits may be missing.
  */
 static bool number_of_ini(const struct mp_file *file, const char *key, int64_t *out, int64_t *open_at)
 {
@@ -229,8 +229,7 @@ static mp_status clock_of_27(struct op_range_clock *clock, struct host *host)
 static mp_status clock_of_23(struct op_range_clock *clock, struct host *host, const struct mp_dir *rank_dir)
 {
 	struct mp_ranked_file info;
-	mp_status status =
-		mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
+	mp_status status = mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &info);
 	bool has_ticks = false, has_time = false;
 
 	if (status == MINDPROF_E_NOMEM)

@@ -176,6 +176,7 @@ struct cur_device {
 	MP_VEC(struct cur_device_file) files;
 	cur_device_tracks tracks;
 	MP_VEC(struct cur_device_event) events; /* in file order */
+	MP_VEC(double) durs_us; /* of each event, NAN = no number; empty with CUR_FIX_SCOPE_DECIMALS */
 	MP_VEC(struct cur_device_flow) flows;   /* in file order */
 	bool has_layer[CUR_LAYERS];
 	bool present;          /* some file gave events */

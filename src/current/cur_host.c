@@ -90,11 +90,14 @@ static bool add_record(void *user, const uint8_t *body, uint32_t len)
 	struct cur_host_event event = {0};
 	struct mp_fwk_op_range record;
 	const struct slot *slot = lookup_name(walk, body, len);
+	bool is_cut;
 	unsigned i;
 
 	if (!slot)
 		return false;
-	for (i = 0; slot->name.faults && i < OP_RANGE_FAULTS; i++)
+	/* What is wrong with the fields of a cut record is the same damage. */
+	is_cut = walk->faults[OP_RANGE_CUT].count && walk->faults[OP_RANGE_CUT].first_offset == offset;
+	for (i = 0; slot->name.faults && !is_cut && i < OP_RANGE_FAULTS; i++)
 		mp_fault_add(&walk->faults[i], offset, slot->name.faults >> i & 1);
 	memcpy(&record, body, sizeof(record));
 	event.flow_id = record.flow_id;
@@ -255,8 +258,6 @@ mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, struct
 
 static mp_status read_file(struct host_walk *walk, mp_err *err)
 {
-	const struct mp_fault *cut = &walk->faults[OP_RANGE_CUT];
-	struct mp_fault *field = &walk->faults[OP_RANGE_FIELD];
 	struct cur_run *run = walk->run;
 	mp_status status = cur_host_clock(run, &walk->file, &walk->clock, err);
 
@@ -268,9 +269,6 @@ static mp_status read_file(struct host_walk *walk, mp_err *err)
 	mp_buf_init(&walk->buf, SIZE_MAX / 8);
 	if (!cur_host_walk(run, &walk->file, walk->faults, add_record, walk))
 		status = mp_err_nomem(err, run->host.events.cap * sizeof(*run->host.events.at));
-	/* The field that does not fit into a cut record is the same damage. */
-	if (field->count == 1 && cut->count && field->first_offset == cut->first_offset)
-		field->count = 0;
 	mp_faults_note(run->store, walk->file.path, walk->faults, op_range_fault_kinds, OP_RANGE_FAULTS);
 	run->host.present = run->host.events.len > 0;
 	mp_buf_release(&walk->buf);

@@ -179,6 +179,7 @@ static void release_device(struct cur_device *device)
 	mp_vec_release(&device->files);
 	mp_vec_release(&device->tracks);
 	mp_vec_release(&device->events);
+	mp_vec_release(&device->durs_us);
 	mp_vec_release(&device->flows);
 }
 

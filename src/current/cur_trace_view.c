@@ -110,8 +110,8 @@ static void put_us(struct mp_out *out, int64_t ns, bool is_binary)
 		mp_out_us3(out, ns);
 }
 
-static void put_range(struct view *view, int pid, int64_t tid, struct mp_str name, int64_t ts_ns,
-		      int64_t dur_ns)
+/* Up to the quote before the begin. */
+static void begin_range(struct view *view, int pid, int64_t tid, struct mp_str name)
 {
 	struct mp_out *out = view->out;
 
@@ -123,9 +123,15 @@ static void put_range(struct view *view, int pid, int64_t tid, struct mp_str nam
 					     : ", \"pid\": 3, \"tid\": ");
 	mp_out_i64(out, tid);
 	mp_out_str(out, ", \"ts\": \"");
-	mp_out_us3(out, ts_ns);
-	mp_out_str(out, "\", \"dur\": \"");
-	mp_out_us3(out, dur_ns);
+}
+
+static void put_range(struct view *view, int pid, int64_t tid, struct mp_str name, int64_t ts_ns,
+		      int64_t dur_ns)
+{
+	begin_range(view, pid, tid, name);
+	mp_out_us3(view->out, ts_ns);
+	mp_out_str(view->out, "\", \"dur\": \"");
+	mp_out_us3(view->out, dur_ns);
 }
 
 static void put_instant(struct view *view, const struct cur_host_event *event)
@@ -227,7 +233,10 @@ static bool put_scopes(struct view *view)
 	for (i = 0; good && i < list.len; i++) {
 		const struct cur_scope *scope = &scopes.at[list.at[i].index];
 
-		put_range(view, PID_SCOPES, scope->depth, scope->name, scope->ts_ns, scope->dur_ns);
+		begin_range(view, PID_SCOPES, scope->depth, scope->name);
+		put_us(view->out, scope->begin.ns, scope->begin.decimals < 3);
+		mp_out_str(view->out, "\", \"dur\": \"");
+		cur_exact_put(view->out, &scope->dur);
 		mp_out_str(view->out, "\", \"cat\": \"\", \"args\": {}}");
 	}
 	mp_vec_release(&scopes);

@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 	{"as-original", 0, CLI_TEXT, CLI_COMPLETE_NONE, "[=NAMES]",
 	 offsetof(struct analyze_options, as_original), NULL,
 	 "Compute what MindSpore's own analysis computes, its faults included, and write only what it would "
-	 "have written. With NAMES (a,b) only these corrections are turned off."},
+	 "have written. With NAMES (a,b) only these corrections are turned off; the manual page lists them."},
 	{"step-list", 0, CLI_TEXT, CLI_COMPLETE_NONE, "FIRST[-LAST]",
 	 offsetof(struct analyze_options, step_list), NULL,
 	 "Only these steps in the files that MindSpore's analysis has, too."},
@@ -77,33 +77,30 @@ static int take_steps(struct analyze_options *target)
 	return -1;
 }
 
-static bool knows_correction(const char *name, size_t len)
-{
-	struct mindprof_correction correction;
-	size_t i;
-
-	for (i = 0; mindprof_correction_at(i, &correction); i++)
-		if (strlen(correction.name) == len && !memcmp(correction.name, name, len))
-			return true;
-	return false;
-}
-
 /* A mistyped name is a wrong usage, found before anything is read; -1 to go on. */
 static int check_corrections(const char *names)
 {
-	const char *at = names;
+	struct mindprof_error error = {0};
+	char text[256];
 
-	while (at && *names) {
-		size_t len = strcspn(at, ",");
+	if (mindprof_corrections_check(names, &error) == MINDPROF_OK)
+		return -1;
+	return cli_usage_error(&cmd_analyze, "%s (--as-original); 'man mindprof-analyze' lists them",
+			       mindprof_error_text(&error, text, sizeof(text)));
+}
 
-		if (!knows_correction(at, len))
-			return cli_usage_error(&cmd_analyze,
-					       "no correction is called '%.*s' (--as-original); 'man "
-					       "mindprof-analyze' lists them",
-					       (int)len, at);
-		at = at[len] ? at + len + 1 : NULL;
-	}
-	return -1;
+/* An entry of the manual page. */
+static bool correction_at(size_t index, struct cli_example *out)
+{
+	static char text[1024];
+	struct mindprof_correction correction;
+
+	if (!mindprof_correction_at(index, &correction))
+		return false;
+	snprintf(text, sizeof(text), "MindSpore: %s. MindProf: %s. Shows in: %s.", correction.original,
+		 correction.ours, correction.where);
+	*out = (struct cli_example){correction.name, text};
+	return true;
 }
 
 /* -1 to go on. */
@@ -165,5 +162,7 @@ const struct cli_command cmd_analyze = {
 	.n_options = MP_COUNT(options),
 	.examples = examples,
 	.n_examples = MP_COUNT(examples),
+	.list_title = "CORRECTIONS",
+	.list_at = correction_at,
 	.run = run,
 };

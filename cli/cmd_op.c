@@ -240,8 +240,8 @@ static void print_entry(const struct entry *entry)
 	char shapes[256];
 
 	cli_clean(shapes, sizeof(shapes), entry->shapes, strlen(entry->shapes));
-	printf("  %-4s %8lld × %*s = %*s  %s\n", entry->side, (long long)entry->count, width_of(mean.text), mean.text,
-	       width_of(total.text), total.text, *shapes ? shapes : "(shapes not known)");
+	printf("  %-4s %8lld × %*s = %*s  %s\n", entry->side, (long long)entry->count, width_of(mean.text),
+	       mean.text, width_of(total.text), total.text, *shapes ? shapes : "(shapes not known)");
 }
 
 static void print_entries(const char *name, const entry_list *entries, struct mp_json_out *json)

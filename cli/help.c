@@ -208,6 +208,25 @@ static void print_man_exit(const char *exit_text)
 	}
 }
 
+static void print_man_term(const struct cli_example *entry)
+{
+	fputs(".TP\n\\fB", stdout);
+	print_roff_str(entry->line);
+	fputs("\\fR\n", stdout);
+	print_roff_str(entry->text);
+	putchar('\n');
+}
+
+static void print_man_list(const struct cli_command *command)
+{
+	struct cli_example entry;
+	size_t i;
+
+	printf(".SH %s\n", command->list_title);
+	for (i = 0; command->list_at(i, &entry); i++)
+		print_man_term(&entry);
+}
+
 static void print_command_man(const struct cli_command *command)
 {
 	size_t i;
@@ -222,16 +241,13 @@ static void print_command_man(const struct cli_command *command)
 	for (i = 0; i < command->n_options; i++)
 		print_man_option(&command->options[i]);
 	print_man_option(&help_option);
+	if (command->list_title)
+		print_man_list(command);
 	print_man_exit(command->exit_text);
 	if (command->n_examples)
 		fputs(".SH EXAMPLES\n", stdout);
-	for (i = 0; i < command->n_examples; i++) {
-		fputs(".TP\n\\fB", stdout);
-		print_roff_str(command->examples[i].line);
-		fputs("\\fR\n", stdout);
-		print_roff_str(command->examples[i].text);
-		putchar('\n');
-	}
+	for (i = 0; i < command->n_examples; i++)
+		print_man_term(&command->examples[i]);
 	fputs(".SH \"SEE ALSO\"\n\\fBmindprof\\fR(1)\n", stdout);
 }
 

@@ -58,6 +58,8 @@ struct cli_command {
 	size_t n_options;
 	const struct cli_example *examples;
 	size_t n_examples;
+	const char *list_title; /* a further section of the manual page, such as the names an option takes; NULL = none */
+	bool (*list_at)(size_t index, struct cli_example *out); /* its entries; false past the end */
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 

@@ -154,6 +154,8 @@ struct mindprof_correction {
 };
 /* All of them; 0 past the end. */
 MINDPROF_API int mindprof_correction_at(size_t index, struct mindprof_correction *out);
+/* Whether a text is one that `as_original` below may have: E_ARGUMENT tells the first name that is unknown. */
+MINDPROF_API enum mindprof_status mindprof_corrections_check(const char *names, struct mindprof_error *error);
 
 struct mindprof_analyse_options {
 	size_t size;

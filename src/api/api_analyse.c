@@ -523,6 +523,13 @@ static mp_status take_export_types(struct analyser *analyser, mp_err *err)
 	return MINDPROF_OK;
 }
 
+enum mindprof_status mindprof_corrections_check(const char *names, struct mindprof_error *error)
+{
+	uint64_t corrections;
+
+	return take_corrections(names, &corrections, error);
+}
+
 static mp_status prepare(struct analyser *analyser, mp_err *err)
 {
 	struct cur_options options = {.step_list = analyser->options->step_list,
@@ -530,6 +537,8 @@ static mp_status prepare(struct analyser *analyser, mp_err *err)
 
 	MP_TRY(take_corrections(analyser->options->as_original, &options.corrections, err));
 	MP_TRY(check_steps(analyser->options, err));
+	if (api_has_no_data(analyser->trace))
+		return api_no_recording(&analyser->trace->dir, analyser->trace->path, err);
 	analyser->only_original = analyser->options->as_original && !*analyser->options->as_original;
 	analyser->is_current = api_is_current(analyser->trace);
 	analyser->current = &analyser->own;

@@ -247,9 +247,14 @@ static void note_contents(struct mindprof_trace *trace, struct mp_store *store)
 	if (trace->file)
 		return;
 	walk_contents(trace, note_entry, store);
-	if (!trace->n_sources && walk_contents(trace, is_no_output_input, NULL))
+	if (api_has_no_data(trace))
+		mp_store_note(
+			store, MP_PROBLEM, "no-data", NULL, -1,
+			"no recording here, only parameters or finished results: FRAMEWORK and PROF_* are "
+			"missing");
+	else if (!trace->n_sources && walk_contents(trace, is_no_output_input, NULL))
 		mp_store_note(store, MP_PROBLEM, "nothing-to-read", NULL, -1,
-			      "nothing in '%s' can be read by this version", trace->path);
+			      "nothing here can be read by this version");
 }
 
 static bool is_value(const struct mp_value *value, struct mp_str text)

@@ -59,6 +59,55 @@ bool api_is_current(const struct mindprof_trace *trace)
 	return !trace->file && holds(&trace->dir, is_original_folder);
 }
 
+static bool is_results_folder(const struct mp_dir_entry *entry)
+{
+	return entry->is_dir && !strcmp(entry->name, API_OUTPUT_DIR);
+}
+
+bool api_has_no_data(const struct mindprof_trace *trace)
+{
+	size_t i;
+
+	if (trace->file || !trace->n_sources || holds(&trace->dir, is_raw_folder))
+		return false;
+	for (i = 0; i < trace->n_sources; i++)
+		if (trace->sources[i].reader != &mp_reader_run_info)
+			return false;
+	return true;
+}
+
+/* Results at a directory or one level below it. */
+static bool has_results(const struct mp_dir *dir)
+{
+	struct mp_dir_entry *entries;
+	bool found = holds(dir, is_results_folder);
+	size_t n, i;
+
+	if (found || mp_dir_list(dir, &entries, &n, NULL) != MINDPROF_OK)
+		return found;
+	for (i = 0; i < n && !found; i++) {
+		struct mp_dir below;
+
+		if (!entries[i].is_dir || mp_dir_open_at(dir, entries[i].name, &below, NULL))
+			continue;
+		found = holds(&below, is_results_folder);
+		mp_dir_close(&below);
+	}
+	mp_free(entries);
+	return found;
+}
+
+mp_status api_no_recording(const struct mp_dir *dir, const char *path, mp_err *err)
+{
+	if (!has_results(dir))
+		return mp_err_set(err, MINDPROF_E_NOT_FOUND, NULL, -1, "no recording in '%s'", path);
+	return mp_err_set(
+		err, MINDPROF_E_NOT_FOUND, NULL, -1,
+		"no recording in '%s', only finished results: analyse a directory with FRAMEWORK or "
+		"PROF_* in it, or read the trace_view.json of " API_OUTPUT_DIR,
+		path);
+}
+
 bool api_is_run_dir(const struct mp_dir *dir)
 {
 	return holds(dir, is_raw_folder) || api_file_reader(dir, NULL);
@@ -174,6 +223,8 @@ static mp_status find_in_dir(struct finder *finder, const char *path, mp_err *er
 		status = found(finder, path, NULL, err);
 	else
 		status = find_below(finder, path, &dir, err);
+	if (!status && !finder->n_found)
+		status = api_no_recording(&dir, path, err);
 	mp_dir_close(&dir);
 	return status;
 }
@@ -201,12 +252,8 @@ enum mindprof_status mindprof_find_runs(const char *path, mindprof_run_fn fn, vo
 {
 	struct finder finder = {.fn = fn, .user = user};
 	struct stat info;
-	mp_status status;
 
 	if (stat(path, &info))
 		return mp_err_sys(error, errno, NULL, "cannot open '%s'", path);
-	status = S_ISDIR(info.st_mode) ? find_in_dir(&finder, path, error) : find_file(&finder, path, error);
-	if (!status && !finder.n_found)
-		status = mp_err_set(error, MINDPROF_E_NOT_FOUND, NULL, -1, "no recording in '%s'", path);
-	return status;
+	return S_ISDIR(info.st_mode) ? find_in_dir(&finder, path, error) : find_file(&finder, path, error);
 }

@@ -70,6 +70,10 @@ mp_status api_current_trace(struct api_current *current, const struct cur_output
 bool api_is_run_dir(const struct mp_dir *dir);
 /* Whether the run is a directory that MindSpore or CANN filled. */
 bool api_is_current(const struct mindprof_trace *trace);
+/* Whether the run is a directory with parameters, perhaps with results, but without what those are made from. */
+bool api_has_no_data(const struct mindprof_trace *trace);
+/* E_NOT_FOUND for a directory without recordings, which tells about results there. */
+mp_status api_no_recording(const struct mp_dir *dir, const char *path, mp_err *err);
 /* The reader that is surest of a file; NULL when none is. */
 const struct mp_reader *api_file_reader(const struct mp_dir *dir, const char *name);
 /* Splits a path that may be a symbolic link into the open parent and the name in it (owned). */

@@ -23,6 +23,25 @@
 #include "readers/readers.h"
 #include "store/st_store.h"
 
+/* Sums of times that a broken input may have anywhere: they stop at the ends of int64. */
+static inline int64_t cur_add_ns(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+static inline int64_t cur_sub_ns(int64_t a, int64_t b)
+{
+	int64_t difference;
+
+	if (__builtin_sub_overflow(a, b, &difference))
+		return b < 0 ? INT64_MAX : INT64_MIN;
+	return difference;
+}
+
 /* ---- parameters: profiler_info_{rank}.json (cur_params.c) ---- */
 
 struct cur_params {
@@ -45,6 +64,7 @@ enum cur_host_flags {
 	CUR_HOST_MSTX = 1 << 3,   /* the name holds Mstx */
 	CUR_HOST_STEP = 1 << 4,   /* the name holds ProfilerStep# */
 	CUR_HOST_INSTANT = 1 << 5, /* drawn as an instant */
+	CUR_HOST_REVERSED = 1 << 6, /* an instant only because it ends before it begins: ends its flow */
 };
 
 /* One record of op_range, in file order; records with start 0 are left out. */
@@ -78,10 +98,15 @@ struct cur_step {
 	int64_t begin_ns, end_ns;  /* both belong to it */
 };
 
+/* From this time to the next one's, kernels belong to one step. */
+struct cur_step_part {
+	int64_t from_ns;
+	uint32_t step; /* index into at; UINT32_MAX = none */
+};
+
 struct cur_steps {
 	MP_VEC(struct cur_step) at; /* by begin, one per id; an id that came twice stands at its first place */
-	int64_t longest_ns;
-	bool sorted;                /* false when an id came twice and its place is out of order */
+	MP_VEC(struct cur_step_part) parts; /* by time; steps of hand-made tables may have none */
 };
 
 /* ---- device side: PROF_x/mindstudio_profiler_output/msprof_*.json (cur_device.c) ---- */
@@ -131,6 +156,7 @@ struct cur_device_event {
 	uint16_t file;     /* index into files */
 	uint8_t args;      /* enum cur_args */
 	uint8_t task;      /* enum cur_task */
+	bool binary_ts;    /* as the original has a "ts" that is a JSON number: the nearest double (CUR_FIX_NUMERIC_TS) */
 };
 
 /* One end of a HostToDevice flow, the first of its id and phase. */
@@ -150,6 +176,7 @@ struct cur_device {
 	MP_VEC(struct cur_device_file) files;
 	cur_device_tracks tracks;
 	MP_VEC(struct cur_device_event) events; /* in file order */
+	MP_VEC(double) durs_us; /* of each event, NAN = no number; empty with CUR_FIX_SCOPE_DECIMALS */
 	MP_VEC(struct cur_device_flow) flows;   /* in file order */
 	bool has_layer[CUR_LAYERS];
 	bool present;          /* some file gave events */
@@ -226,7 +253,7 @@ mp_status cur_load_steps(struct cur_run *run, mp_err *err);   /* needs host; cur
 mp_status cur_load_device(struct cur_run *run, mp_err *err);  /* cur_device.c */
 mp_status cur_load_links(struct cur_run *run, mp_err *err);   /* needs host and device; cur_links.c */
 
-/* First step with begin <= t <= end, NULL when there is none; binary search (cur_steps.c). */
+/* First step with begin <= t <= end, NULL when there is none (cur_steps.c). */
 const struct cur_step *cur_step_at(const struct cur_steps *steps, int64_t t_ns);
 
 /*
@@ -244,6 +271,8 @@ struct cur_file_list {
 /* The regular files of dir whose name matches the shell pattern; empty when dir is not open. */
 mp_status cur_files_find(const struct mp_dir *dir, const char *pattern, struct cur_file_list *out, mp_err *err);
 void cur_files_release(struct cur_file_list *list);
+/* Notes that a packed file is damaged; what could be unpacked of it is used. */
+void cur_note_damage(struct cur_run *run, const struct mp_input *input);
 /* After an input could not be opened: notes why and returns OK to go on without it; lack of memory stays a failure. */
 mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status status, const mp_err *failure,
 			    mp_err *err);

@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
+#include "current/cur_csv.h"
 #include "current/cur_outputs.h"
 
 #include "base/banned.h"
@@ -15,6 +17,15 @@ static bool is_slice(const char *name, const char *prefix)
 	return !strncmp(name + strlen(prefix), "_slice_", 7);
 }
 
+/* What is written of one table. */
+struct table {
+	struct cur_run *run;
+	struct mp_out *out;
+	uint64_t header_hash; /* of the first part */
+	bool begun;           /* a part was written */
+	bool open_line;       /* and it had no line end */
+};
+
 /* Behind the first line. */
 static const uint8_t *after_header(const struct mp_input *input)
 {
@@ -23,20 +34,72 @@ static const uint8_t *after_header(const struct mp_input *input)
 	return newline ? newline + 1 : input->data + input->size;
 }
 
-static mp_status copy_file(struct cur_run *run, const char *name, bool without_header, struct mp_out *out,
-			   mp_err *err)
+static size_t count_cells(const uint8_t *from, const uint8_t *end, bool *good)
 {
+	struct mp_csv csv;
+	size_t n;
+
+	mp_csv_init(&csv, from, (size_t)(end - from));
+	n = mp_csv_next(&csv) ? csv.n_fields : 0;
+	*good &= !csv.failed;
+	mp_csv_release(&csv);
+	return n;
+}
+
+/* Notes a file that ends inside a line; its bytes are copied all the same. False when memory is out. */
+static bool check_end(struct table *table, const struct mp_input *input)
+{
+	const uint8_t *end = input->data + input->size, *newline, *last;
+	bool good = true;
+
+	table->open_line = input->size && end[-1] != '\n';
+	if (!table->open_line)
+		return true;
+	newline = memrchr(input->data, '\n', input->size);
+	last = newline ? newline + 1 : input->data;
+	cur_csv_is_cut(table->run, input, last - input->data, count_cells(last, end, &good),
+		       count_cells(input->data, end, &good));
+	return good;
+}
+
+/* Whether a further part of a table has its columns; notes it when not. */
+static bool belongs(struct table *table, const struct mp_input *input)
+{
+	uint64_t hash = mp_hash_bytes(input->data, (size_t)(after_header(input) - input->data), 0);
+
+	if (!table->begun)
+		table->header_hash = hash;
+	if (hash == table->header_hash)
+		return true;
+	mp_store_note(table->run->store, MP_PROBLEM, "other-columns", input->file.path, 0,
+		      "columns differ from those of the first part of the table: left out");
+	return false;
+}
+
+static mp_status copy_file(struct table *table, const char *name, mp_err *err)
+{
+	struct cur_run *run = table->run;
 	struct mp_input input;
 	mp_err failure = {0};
 	const uint8_t *from;
+	bool good = true;
 	mp_status status = mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, &failure);
 
 	if (status)
 		return cur_go_on_without(run, run->exported.path, status, &failure, err);
-	from = without_header ? after_header(&input) : input.data;
-	mp_out_write(out, from, input.size - (size_t)(from - input.data));
+	cur_note_damage(run, &input);
+	if (!input.size && !input.damage)
+		mp_store_note(run->store, MP_PROBLEM, "truncated", input.file.path, 0, "file is empty");
+	if (input.size && belongs(table, &input)) {
+		from = table->begun ? after_header(&input) : input.data;
+		if (table->open_line)
+			mp_out_str(table->out, "\n");
+		mp_out_write(table->out, from, input.size - (size_t)(from - input.data));
+		table->begun = true;
+		good = check_end(table, &input);
+	}
 	mp_input_close(&input);
-	return MINDPROF_OK;
+	return good ? MINDPROF_OK : mp_err_nomem(err, 0);
 }
 
 /* The stamp at the end of "hbm_20250705072100000.csv". */
@@ -60,9 +123,10 @@ static size_t choose(const struct cur_run *run, const struct cur_file_list *list
 static mp_status copy(struct cur_run *run, const char *prefix, const char *pattern, struct mp_out *out,
 		      mp_err *err)
 {
+	struct table table = {.run = run, .out = out};
 	struct cur_file_list list;
 	mp_status status = MINDPROF_OK;
-	bool slices, first = true;
+	bool slices;
 	size_t i;
 
 	MP_TRY(cur_files_find(&run->exported, pattern, &list, err));
@@ -78,14 +142,11 @@ static mp_status copy(struct cur_run *run, const char *prefix, const char *patte
 			mp_store_note(run->store, MP_INFO, "several-files", run->exported.path, -1,
 				      "%zu files are called '%s', '%s' is used", list.names.len, pattern,
 				      list.names.at[chosen]);
-		status = copy_file(run, list.names.at[chosen], false, out, err);
+		status = copy_file(&table, list.names.at[chosen], err);
 	}
-	for (i = 0; slices && !status && i < list.names.len; i++) {
-		if (!is_slice(list.names.at[i], prefix))
-			continue;
-		status = copy_file(run, list.names.at[i], !first, out, err);
-		first = false;
-	}
+	for (i = 0; slices && !status && i < list.names.len; i++)
+		if (is_slice(list.names.at[i], prefix))
+			status = copy_file(&table, list.names.at[i], err);
 	cur_files_release(&list);
 	return status;
 }

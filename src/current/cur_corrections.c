@@ -29,8 +29,11 @@ const struct cur_correction_text cur_correction_texts[CUR_CORRECTIONS] = {
 				   TRACE ", Scope Layer"},
 	[CUR_FIX_SCOPE_DECIMALS] = {"scope-decimals", "writes durations of scopes with up to 50 digits",
 				    "3 decimals", TRACE ", Scope Layer"},
-	[CUR_FIX_NUMERIC_TS] = {"numeric-ts", "never finds msprof events again whose \"ts\" is a JSON number",
-				"accepts both forms", TRACE ", kernel_details.csv, step_trace_time.csv"},
+	[CUR_FIX_NUMERIC_TS] =
+		{"numeric-ts",
+		 "keeps a \"ts\" of msprof that is a JSON number as a binary fraction, exact to "
+		 "0.25 us only, and finds no such kernel in op_summary",
+		 "exact nanoseconds", TRACE ", kernel_details.csv, step_trace_time.csv"},
 	[CUR_FIX_PROCESS_TWICE] = {"process-twice", "writes no trace when two msprof processes share a name",
 				   "treats them as one layer", "all outputs with device events"},
 	[CUR_FIX_COMMUNICATION_LAYER] =
@@ -42,6 +45,8 @@ const struct cur_correction_text cur_correction_texts[CUR_CORRECTIONS] = {
 	[CUR_FIX_HEADERS] = {"op-summary-headers",
 			     "gives up when slices of op_summary have different headers",
 			     "joins the columns by name", "kernel_details.csv"},
+	[CUR_FIX_KERNEL_STEP] = {"kernel-step", "leaves Step ID empty when no kernel is linked to a launch",
+				 "the step that holds the start of the kernel", "kernel_details.csv"},
 	[CUR_FIX_BLOCK_NUM] = {"block-num", "keeps Mix Block Num at level 0, where it drops Mix Block Dim",
 			       "drops both spellings", "kernel_details.csv"},
 	[CUR_FIX_UNSTARTED_OP] = {"unstarted-op",

@@ -18,11 +18,12 @@ enum cur_correction {
 	CUR_FIX_CUT_RECORD,       /* the last record of a cut op_range: fixed part used when it is whole */
 	CUR_FIX_SCOPE_FOREIGN,    /* a scope is closed when events leave it */
 	CUR_FIX_SCOPE_DECIMALS,   /* scope durations with 3 decimals */
-	CUR_FIX_NUMERIC_TS,       /* "ts" of msprof may be a JSON number */
+	CUR_FIX_NUMERIC_TS,       /* "ts" of msprof that is a JSON number is exact */
 	CUR_FIX_PROCESS_TWICE,    /* two msprof processes of one name are merged */
 	CUR_FIX_COMMUNICATION_LAYER, /* layer HCCL may be called Communication */
 	CUR_FIX_STEP_DECIMALS,    /* Stage, Bubble, Exclude Receive with 3 decimals */
 	CUR_FIX_HEADERS,          /* op_summary slices with different headers: columns joined by name */
+	CUR_FIX_KERNEL_STEP,      /* kernels belong to steps also when none is linked to a launch */
 	CUR_FIX_BLOCK_NUM,        /* level 0 drops both spellings of a column */
 	CUR_FIX_UNSTARTED_OP,     /* communication op without start: belongs to no step, loses nothing */
 	CUR_FIX_TOTAL_BANDWIDTH,  /* Bandwidth(GB/s) of Total Op Info */

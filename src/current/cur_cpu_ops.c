@@ -22,8 +22,9 @@ static int64_t original_start(int64_t ns)
 	double late_ns = (double)ns * SHARE_TOO_LATE;
 	int64_t whole = (int64_t)late_ns;
 	double rest = late_ns - (double)whole;
+	bool up = rest > 0.5 || (rest == 0.5 && ((ns ^ whole) & 1)); /* to the even sum */
 
-	return ns + whole + (rest > 0.5 || (rest == 0.5 && ((ns + whole) & 1)));
+	return cur_add_ns(ns, whole + up);
 }
 
 static bool take(struct cur_run *run, const struct mp_cpu_runs *runs, const uint32_t *names)
@@ -68,6 +69,7 @@ mp_status cur_load_cpu_ops(struct cur_run *run, mp_err *err)
 {
 	int32_t rank = *run->params.rank_id ? (int32_t)strtol(run->params.rank_id, NULL, 10) : -1;
 	struct mp_cpu_runs runs;
+	mp_err failure = {0};
 	mp_status status;
 
 	if (run->loaded_cpu_ops)
@@ -75,16 +77,19 @@ mp_status cur_load_cpu_ops(struct cur_run *run, mp_err *err)
 	run->loaded_cpu_ops = true;
 	if (!run->params.cpu || run->framework.fd < 0)
 		return MINDPROF_OK;
-	status = mp_cpu_runs_load(&run->framework, rank, &runs, NULL);
+	status = mp_cpu_runs_load(&run->framework, rank, &runs, &failure);
 	if (!status) {
 		mp_faults_note(run->store, runs.file.path, runs.faults, mp_cpu_fault_kinds, MP_CPU_FAULTS);
 		if (runs.runs.len)
-			status = take_all(run, &runs, err);
+			status = take_all(run, &runs, &failure);
 	}
 	if (status == MINDPROF_E_NOT_FOUND && run->params.npu)
 		mp_store_note(
 			run->store, MP_INFO, "no-cpu-operators", run->framework.path, -1,
 			"no cpu_op_execute_timestamp_*.txt: no operator ran on the CPU, or the file is lost");
 	mp_cpu_runs_release(&runs);
-	return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
+	if (!status || status == MINDPROF_E_NOT_FOUND)
+		return MINDPROF_OK;
+	return cur_go_on_without(run, failure.n_causes ? failure.causes[0].path : run->framework.path, status,
+				 &failure, err);
 }

@@ -18,6 +18,13 @@ typedef bool (*cur_csv_row_fn)(void *user, const struct mp_csv *csv, const int *
 mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char *name, const char *const *titles,
 		       size_t n, cur_csv_row_fn fn, void *user, mp_err *err);
 
+/*
+ * For the last row of a file that has no line end: notes that the file may be cut. True when cells are missing, so
+ * that the row is not to be used.
+ */
+bool cur_csv_is_cut(struct cur_run *run, const struct mp_input *input, int64_t row_offset, size_t n_cells,
+		    size_t n_titles);
+
 static inline struct mp_str cur_csv_field(const struct mp_csv *csv, int column)
 {
 	if (column < 0 || (size_t)column >= csv->n_fields)

@@ -3,6 +3,7 @@
  * Device side of a run. Input: PROF_x/mindstudio_profiler_output/msprof_*.json, in pieces on the pool.
  * Output: run->device, columns in file order (analysis-current.md sections 5.1, 7.1, 7.4).
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -29,6 +30,7 @@ struct piece {
 	const uint8_t *fault;       /* where it is no valid JSON; NULL = fine */
 	cur_device_tracks tracks;
 	MP_VEC(struct cur_device_event) events;
+	MP_VEC(double) durs_us;
 	MP_VEC(struct cur_device_flow) flows;
 	MP_VEC(struct label) labels;
 	struct mp_map64 track_index;
@@ -124,6 +126,32 @@ static bool take_label(struct worker *worker, struct piece *piece, const struct 
 	return label.name != MP_STR_NONE && mp_vec_push(&piece->labels, label);
 }
 
+/* The original takes a time that is a number as the nearest double, of which microseconds since 1970 keep
+ * quarters. */
+static bool keeps_binary(const struct cur_run *run, const struct cur_msprof_event *event)
+{
+	return event->numeric_ts && !cur_corrects(run, CUR_FIX_NUMERIC_TS);
+}
+
+static int64_t binary_ns(int64_t ts_ns)
+{
+	char text[MP_NUM_MAX];
+	double us = 0, whole_us;
+
+	mp_num_parse_double(text, mp_num_put_us3(text, ts_ns), &us);
+	whole_us = floor(us);
+	return cur_add_ns((int64_t)whole_us * 1000, (int64_t)rint((us - whole_us) * 1000));
+}
+
+static bool take_dur(struct piece *piece, const struct cur_msprof_event *event)
+{
+	double us;
+
+	if (!event->dur.len || !mp_num_parse_double(event->dur.text, event->dur.len, &us))
+		us = NAN;
+	return mp_vec_push(&piece->durs_us, us);
+}
+
 static bool take_range(const struct device_read *read, struct worker *worker, struct piece *piece,
 		       const struct cur_msprof_event *event)
 {
@@ -137,12 +165,15 @@ static bool take_range(const struct device_read *read, struct worker *worker, st
 			: event->args_empty ? CUR_ARGS_EMPTY
 					    : CUR_ARGS_SOME,
 		.task = (uint8_t)task_of(event->task_type, event->name),
+		.binary_ts = keeps_binary(read->run, event),
 	};
 
 	if (event->args)
 		out.args_at = (uint64_t)((event->args_named ? event->args : event->args_close) -
 					 read->file->input.data);
 	out.name = mp_strcache_add(worker->names, event->name.text, event->name.len);
+	if (!cur_corrects(read->run, CUR_FIX_SCOPE_DECIMALS) && !take_dur(piece, event))
+		return false;
 	return out.track != UINT32_MAX && out.name != MP_STR_NONE && mp_vec_push(&piece->events, out);
 }
 
@@ -159,17 +190,17 @@ static bool take_flow(struct piece *piece, const struct cur_msprof_event *event)
 }
 
 static bool take_event(const struct device_read *read, struct worker *worker, struct piece *piece,
-		       const struct cur_msprof_event *event)
+		       struct cur_msprof_event *event)
 {
 	if (event->phase == 'M')
 		return !event->has_pid || take_label(worker, piece, event);
 	if (!event->has_pid || !event->has_ts)
 		return true;
+	if (keeps_binary(read->run, event))
+		event->ts_ns = binary_ns(event->ts_ns);
 	if (event->phase == 'X')
 		return take_range(read, worker, piece, event);
-	/* The original never finds the target of a flow again whose time is a number. */
-	if (event->host_to_device && (event->phase == 's' || event->phase == 'f') &&
-	    (!event->numeric_ts || cur_corrects(read->run, CUR_FIX_NUMERIC_TS)))
+	if (event->host_to_device && (event->phase == 's' || event->phase == 'f'))
 		return take_flow(piece, event);
 	return true;
 }
@@ -221,6 +252,7 @@ static void release_piece(struct piece *piece)
 {
 	mp_vec_release(&piece->tracks);
 	mp_vec_release(&piece->events);
+	mp_vec_release(&piece->durs_us);
 	mp_vec_release(&piece->flows);
 	mp_vec_release(&piece->labels);
 	mp_map64_release(&piece->track_index);
@@ -301,6 +333,7 @@ static bool merge_columns(struct merge *merge, struct piece *piece, const uint32
 	size_t i;
 
 	if (!mp_vec_reserve(&device->events, piece->events.len) ||
+	    !mp_vec_reserve(&device->durs_us, piece->durs_us.len) ||
 	    !mp_vec_reserve(&merge->labels, piece->labels.len))
 		return false;
 	for (i = 0; i < piece->events.len; i++) {
@@ -309,6 +342,8 @@ static bool merge_columns(struct merge *merge, struct piece *piece, const uint32
 		*to = piece->events.at[i];
 		to->track = tracks[to->track];
 	}
+	for (i = 0; i < piece->durs_us.len; i++)
+		device->durs_us.at[device->durs_us.len++] = piece->durs_us.at[i];
 	for (i = 0; i < piece->labels.len; i++)
 		merge->labels.at[merge->labels.len++] = piece->labels.at[i];
 	return merge_flows(merge, piece, tracks);
@@ -654,7 +689,8 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	for (i = 0; !status && i < run->device.files.len; i++) {
 		read.file_index = i;
 		status = read_file(&read, &run->device.files.at[i], &merge, err);
-		run->device.present |= run->device.files.at[i].array_end > 0;
+		run->device.present |=
+			run->device.files.at[i].array_end > run->device.files.at[i].array_begin;
 	}
 	if (!status && !apply_labels(run, &merge))
 		status = mp_err_nomem(err, 0);
@@ -669,37 +705,43 @@ static mp_status read_files(struct cur_run *run, mp_err *err)
 	return status;
 }
 
-/* The first line of a file of the export; the hash of nothing when it cannot be read. */
-static uint64_t header_hash(const struct cur_run *run, const char *name)
+/* The first line of a file of the export; the hash of nothing when it cannot be read. Failure: memory. */
+static mp_status hash_header(const struct cur_run *run, const char *name, uint64_t *hash, mp_err *err)
 {
 	const uint8_t *newline;
 	struct mp_input input;
-	uint64_t hash;
+	mp_status status = mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL);
 
-	if (mp_input_open_at(&run->exported, name, run->ctx->max_unpacked, &input, NULL))
-		return 0;
+	*hash = 0;
+	if (status)
+		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 	newline = input.size ? memchr(input.data, '\n', input.size) : NULL;
-	hash = input.size
-		       ? mp_hash_bytes(input.data, newline ? (size_t)(newline - input.data) : input.size, 0)
-		       : 0;
+	if (input.size)
+		*hash = mp_hash_bytes(input.data, newline ? (size_t)(newline - input.data) : input.size, 0);
 	mp_input_close(&input);
-	return hash;
+	return MINDPROF_OK;
 }
 
 /* The original loses all device data when files of op_summary have different headers. */
 static mp_status is_lost(struct cur_run *run, bool *lost, mp_err *err)
 {
+	mp_status status = MINDPROF_OK;
 	struct cur_file_list files;
+	uint64_t first = 0, hash;
 	size_t i;
 
 	*lost = false;
 	if (cur_corrects(run, CUR_FIX_HEADERS) || run->params.level_none)
 		return MINDPROF_OK;
 	MP_TRY(cur_files_find(&run->exported, "op_summary_*.csv", &files, err));
-	for (i = 1; i < files.names.len; i++)
-		*lost |= header_hash(run, files.names.at[i]) != header_hash(run, files.names.at[0]);
+	for (i = 0; i < files.names.len && !status; i++) {
+		status = hash_header(run, files.names.at[i], &hash, err);
+		*lost |= i && hash != first;
+		if (!i)
+			first = hash;
+	}
 	cur_files_release(&files);
-	return MINDPROF_OK;
+	return status;
 }
 
 mp_status cur_load_device(struct cur_run *run, mp_err *err)

@@ -61,6 +61,16 @@ static void note_unreadable(struct cur_run *run, const char *path, const mp_err 
 		      failure->n_causes ? failure->causes[0].text : "cannot be read");
 }
 
+void cur_note_damage(struct cur_run *run, const struct mp_input *input)
+{
+	bool cut = input->damage == MINDPROF_E_TRUNCATED;
+
+	if (input->damage)
+		mp_store_note(run->store, MP_PROBLEM, cut ? "truncated" : "damaged", input->file.path,
+			      input->damage_offset, "packed file is %s, the rest is missing",
+			      cut ? "cut off" : "damaged");
+}
+
 mp_status cur_go_on_without(struct cur_run *run, const char *path, mp_status status, const mp_err *failure,
 			    mp_err *err)
 {

@@ -79,7 +79,7 @@ static bool place(const struct host_walk *walk, const struct mp_fwk_op_range *re
 		return true;
 	event->dur_ns = 0;
 	if (!(event->flags & CUR_HOST_FLOW))
-		event->flags |= CUR_HOST_INSTANT;
+		event->flags |= CUR_HOST_INSTANT | CUR_HOST_REVERSED;
 	return true;
 }
 
@@ -90,11 +90,14 @@ static bool add_record(void *user, const uint8_t *body, uint32_t len)
 	struct cur_host_event event = {0};
 	struct mp_fwk_op_range record;
 	const struct slot *slot = lookup_name(walk, body, len);
+	bool is_cut;
 	unsigned i;
 
 	if (!slot)
 		return false;
-	for (i = 0; slot->name.faults && i < OP_RANGE_FAULTS; i++)
+	/* What is wrong with the fields of a cut record is the same damage. */
+	is_cut = walk->faults[OP_RANGE_CUT].count && walk->faults[OP_RANGE_CUT].first_offset == offset;
+	for (i = 0; slot->name.faults && !is_cut && i < OP_RANGE_FAULTS; i++)
 		mp_fault_add(&walk->faults[i], offset, slot->name.faults >> i & 1);
 	memcpy(&record, body, sizeof(record));
 	event.flow_id = record.flow_id;
@@ -221,8 +224,8 @@ static mp_status fit_clock(struct host_walk *walk, bool *fitted, mp_err *err)
 	mp_status status = op_range_find_launches(&in, &launches) ? MINDPROF_OK : mp_err_nomem(err, 0);
 
 	if (!status)
-		status = op_range_clock_fit(&walk->clock, &walk->run->framework, walk->file.path, &launches,
-					    walk->run->store, fitted, err);
+		status = op_range_clock_fit(&walk->clock, &walk->run->framework, &launches, walk->run->store,
+					    fitted, err);
 	mp_vec_release(&launches);
 	return status;
 }
@@ -232,21 +235,22 @@ static mp_status make_clock(struct cur_run *run, const struct mp_file *file, str
 {
 	const struct mp_dir *prof = run->prof.fd >= 0 ? &run->prof : NULL;
 	struct host_walk walk = {.run = run, .file = *file};
-	bool corrects = cur_corrects(run, CUR_FIX_CLOCK), found = false;
+	enum op_range_device_clock device = OP_RANGE_CLOCK_ABSENT;
+	bool corrects = cur_corrects(run, CUR_FIX_CLOCK), fitted = false;
 
 	if (run->params.npu || corrects)
 		MP_TRY(op_range_clock_from_device_tool(&walk.clock, &run->rank_dir, prof, MP_FWK_27,
-						       run->store, &found, err));
-	if (!found && corrects)
-		MP_TRY(fit_clock(&walk, &found, err));
-	if (run->params.npu && !found)
+						       run->store, &device, err));
+	if (device == OP_RANGE_CLOCK_ABSENT && run->params.npu)
 		mp_store_note(run->store, MP_PROBLEM, "no-device-clock",
 			      prof ? prof->path : run->rank_dir.path, -1,
-			      "host_start.log and start_info give no common clock of host and device");
-	if (!found && corrects)
-		op_range_clock_assume(&walk.clock, file->path, run->store);
-	else if (!found)
-		walk.clock = (struct op_range_clock){.divides = true, .mhz = MP_FWK_DEFAULT_MHZ};
+			      "no PROF_*/host directory: no common clock of host and device");
+	if (device != OP_RANGE_CLOCK_FOUND && corrects)
+		MP_TRY(fit_clock(&walk, &fitted, err));
+	if (device != OP_RANGE_CLOCK_FOUND && !fitted)
+		op_range_clock_assume(&walk.clock);
+	if (device == OP_RANGE_CLOCK_ABSENT && !run->params.npu && corrects)
+		op_range_clock_tell(&walk.clock, file->path, run->store);
 	op_range_clock_ready(&walk.clock);
 	*clock = walk.clock;
 	return MINDPROF_OK;
@@ -275,8 +279,6 @@ mp_status cur_host_clock(struct cur_run *run, const struct mp_file *file, const 
 
 static mp_status read_file(struct host_walk *walk, mp_err *err)
 {
-	const struct mp_fault *cut = &walk->faults[OP_RANGE_CUT];
-	struct mp_fault *field = &walk->faults[OP_RANGE_FIELD];
 	struct cur_run *run = walk->run;
 	const struct op_range_clock *clock = NULL;
 	mp_status status = MINDPROF_OK;
@@ -289,9 +291,6 @@ static mp_status read_file(struct host_walk *walk, mp_err *err)
 	mp_buf_init(&walk->buf, SIZE_MAX / 8);
 	if (!cur_host_walk(run, &walk->file, walk->faults, add_record, walk))
 		status = mp_err_nomem(err, run->host.events.cap * sizeof(*run->host.events.at));
-	/* The field that does not fit into a cut record is the same damage. */
-	if (field->count == 1 && cut->count && field->first_offset == cut->first_offset)
-		field->count = 0;
 	mp_faults_note(run->store, walk->file.path, walk->faults, op_range_fault_kinds, OP_RANGE_FAULTS);
 	run->host.present = run->host.events.len > 0;
 	mp_buf_release(&walk->buf);

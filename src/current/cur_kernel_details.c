@@ -12,7 +12,6 @@
 
 #include "base/banned.h"
 
-#define MAX_COLUMNS 256u
 #define FORGET_BYTES (4u << 20)
 
 static const struct {
@@ -31,6 +30,39 @@ static const char *const level0_dropped[] = {
 	"Output Shapes", "Output Data Types", "Output Formats", "Context ID",
 };
 
+/* What every export has; these are kept wherever they stand. */
+static const char *const known[] = {
+	"Device_id",
+	"Model Name",
+	"Model ID",
+	"Task ID",
+	"Stream ID",
+	"Op Name",
+	"OP Type",
+	"OP State",
+	"Task Type",
+	"Block Dim",
+	"Task Start Time(us)",
+	"Task Duration(us)",
+	"Block Num",
+	"Mix Block Num",
+	"Task Wait Time(us)",
+	"Mix Block Dim",
+	"HF32 Eligible",
+	"Input Shapes",
+	"Output Shapes",
+	"Input Data Types",
+	"Input Formats",
+	"Context ID",
+	"Output Data Types",
+	"Output Formats",
+};
+
+/* Others, such as metrics: without a bound a header of a million cells would make every short row that long.
+ */
+#define MAX_OTHERS 256u
+#define MAX_COLUMNS (MAX_OTHERS + MP_COUNT(known))
+
 /* A column of the output. */
 struct column {
 	struct mp_str title; /* as in the input; borrowed from the string table */
@@ -41,10 +73,11 @@ struct details {
 	struct cur_run *run;
 	struct mp_out *out;
 	struct column columns[MAX_COLUMNS];
-	uint32_t n_columns;
+	uint32_t n_columns, n_others;
 	int32_t name, start; /* columns */
 	bool with_steps;
 	struct mp_map64 launches; /* kernel by name and start -> device event */
+	struct mp_str *cells;     /* owned; of one row, room for those that any file needs */
 	struct mp_csv csv;        /* of a row with quotes */
 	struct mp_buf composed;   /* name with launch */
 };
@@ -53,7 +86,10 @@ struct details {
 struct summary {
 	struct mp_input input;
 	const char *at, *end; /* rows left */
-	uint32_t n_columns;
+	size_t n_titles;      /* of its header */
+	uint32_t n_needed;    /* cells of a row up to the last that is used */
+	bool title_twice;
+	bool bad_header;                /* which is noted */
 	int32_t column_of[MAX_COLUMNS]; /* output column -> column of this file, -1 = it has none */
 };
 
@@ -73,6 +109,9 @@ static bool index_launches(struct details *details)
 		uint32_t kernel = run->links.npu.at[i].kernel;
 		const struct cur_device_event *event = &run->device.events.at[kernel];
 
+		/* Its digits are never those of op_summary. */
+		if (event->binary_ts)
+			continue;
 		if (!mp_map64_put(&details->launches, kernel_key(event->name, event->ts_ns), kernel))
 			return false;
 	}
@@ -122,32 +161,62 @@ static int32_t column_of(const struct details *details, struct mp_str title)
 	return -1;
 }
 
-/* The columns of one more file; a title of 0 bytes for what does not fit. False when memory is out. */
+static bool is_known(struct mp_str title)
+{
+	size_t i;
+
+	for (i = 0; i < MP_COUNT(known); i++)
+		if (mp_str_is(title, known[i]))
+			return true;
+	return false;
+}
+
+/* Place of a title that is new; -1 = there is no room. False when memory is out. */
+static bool add_column(struct details *details, struct mp_str title, int32_t *at)
+{
+	bool other = !is_known(title);
+	uint32_t id;
+
+	*at = -1;
+	if (other && details->n_others == MAX_OTHERS)
+		return true;
+	id = mp_strtab_add(mp_store_strings(details->run->store), title.text, title.len);
+	if (id == MP_STR_NONE)
+		return false;
+	*at = (int32_t)details->n_columns++;
+	details->n_others += other;
+	details->columns[*at] =
+		(struct column){mp_store_text(details->run->store, id), is_dropped(details->run, title)};
+	return true;
+}
+
+/* The columns of one more file. False when memory is out. */
 static bool add_columns(struct details *details, struct summary *summary)
 {
-	struct cur_run *run = details->run;
+	size_t n_lost = 0;
 	uint32_t i;
 
 	for (i = 0; i < MAX_COLUMNS; i++)
 		summary->column_of[i] = -1;
-	summary->n_columns = (uint32_t)MP_MIN(details->csv.n_fields, (size_t)MAX_COLUMNS);
-	for (i = 0; i < summary->n_columns; i++) {
+	summary->n_titles = details->csv.n_fields;
+	for (i = 0; i < summary->n_titles && i < INT32_MAX; i++) {
 		struct mp_str title = {details->csv.fields[i].text, details->csv.fields[i].len};
 		int32_t at = column_of(details, title);
-		uint32_t id;
 
-		if (at < 0 && details->n_columns == MAX_COLUMNS)
-			continue;
+		if (at < 0 && !add_column(details, title, &at))
+			return false;
 		if (at < 0) {
-			id = mp_strtab_add(mp_store_strings(run->store), title.text, title.len);
-			if (id == MP_STR_NONE)
-				return false;
-			at = (int32_t)details->n_columns++;
-			details->columns[at] =
-				(struct column){mp_store_text(run->store, id), is_dropped(run, title)};
+			n_lost++;
+			continue;
 		}
+		summary->title_twice |= summary->column_of[at] >= 0;
 		summary->column_of[at] = (int32_t)i;
+		summary->n_needed = i + 1;
 	}
+	if (n_lost)
+		mp_store_note(details->run->store, MP_PROBLEM, "too-many-columns", summary->input.file.path,
+			      0, "%zu of %zu columns are left out: no export has so many", n_lost,
+			      summary->n_titles);
 	return true;
 }
 
@@ -198,7 +267,9 @@ static struct row_link link_row(const struct details *details, const struct mp_s
 	if (!mp_num_parse_scaled(start.text, start.len, 3, &ts_ns))
 		return link;
 	link.launch = launch_of(details, fields[details->name], ts_ns);
-	if (!details->with_steps || !details->launches.len)
+	/* Without any launch the original gives no kernel a step. */
+	if (!details->with_steps ||
+	    (!details->run->links.npu.len && !cur_corrects(details->run, CUR_FIX_KERNEL_STEP)))
 		return link;
 	if (link.launch)
 		link.step = cur_step_at(&details->run->steps, link.launch->ts_ns);
@@ -265,15 +336,15 @@ static void put_row(struct details *details, const struct mp_str *fields, bool p
 /* ---- rows ---- */
 
 /* Cells by output column; missing ones are N/A. */
-static void arrange(const struct details *details, const struct summary *summary, const struct mp_str *cells,
-		    uint32_t n_cells, struct mp_str *fields)
+static void arrange(const struct details *details, const struct summary *summary, size_t n_cells,
+		    struct mp_str *fields)
 {
 	uint32_t i;
 
 	for (i = 0; i < details->n_columns; i++) {
 		int32_t at = summary->column_of[i];
 
-		fields[i] = at >= 0 && (uint32_t)at < n_cells ? cells[at] : (struct mp_str){"N/A", 3};
+		fields[i] = at >= 0 && (size_t)at < n_cells ? details->cells[at] : (struct mp_str){"N/A", 3};
 	}
 }
 
@@ -296,86 +367,107 @@ static const char *quoted_end(const char *at, const char *end)
 }
 
 /*
- * Cells as they stand in the line, quoted ones with their quotes. 0 = what would be written differs from what
- * stands there, or a cell goes on in the next line: for the CSV reader.
+ * Cells as they stand in the line, quoted ones with their quotes; returns how many there are. 0 = what would
+ * be written differs from what stands there, or a cell goes on in the next line: for the CSV reader.
  */
-static uint32_t split_plain(const struct summary *summary, const struct details *details, const char *at,
-			    const char *end, struct mp_str *cells)
+static size_t split_plain(const struct details *details, const struct summary *summary, const char *at,
+			  const char *end)
 {
 	int32_t name = summary->column_of[details->name], start = summary->column_of[details->start];
-	uint32_t n = 0;
+	size_t n = 0;
 
-	while (n < MAX_COLUMNS) {
+	for (;;) {
 		bool quoted = at < end && *at == '"';
-		const char *cell_end = quoted ? quoted_end(at, end) : memchr(at, ',', (size_t)(end - at));
+		const char *cell_end = quoted     ? quoted_end(at, end)
+				       : at < end ? memchr(at, ',', (size_t)(end - at))
+						  : NULL;
 
-		if (quoted && (!cell_end || (int32_t)n == name || (int32_t)n == start))
+		if (quoted && (!cell_end || (int64_t)n == name || (int64_t)n == start))
 			return 0;
 		cell_end = cell_end ? cell_end : end;
 		if ((cell_end < end && *cell_end != ',') ||
 		    (!quoted && cell_end > at && memchr(at, '"', (size_t)(cell_end - at))))
 			return 0;
-		cells[n++] = (struct mp_str){at, (size_t)(cell_end - at)};
+		if (n < summary->n_needed)
+			details->cells[n] = (struct mp_str){at, (size_t)(cell_end - at)};
+		n++;
 		if (cell_end == end)
-			break;
+			return n;
 		at = cell_end + 1;
 	}
-	return n;
 }
 
-/* A row that has quotes somewhere: through the CSV reader. Returns its number of cells. */
-static uint32_t split_quoted(struct details *details, struct summary *summary, struct mp_str *cells)
+/* A row that has quotes somewhere: through the CSV reader, which keeps its cells. Returns their number. */
+static size_t split_quoted(struct details *details, struct summary *summary)
 {
-	uint32_t n = 0;
+	size_t i;
 
 	mp_csv_init(&details->csv, summary->at, (size_t)(summary->end - summary->at));
-	if (mp_csv_next(&details->csv))
-		for (; n < details->csv.n_fields && n < MAX_COLUMNS; n++)
-			cells[n] = (struct mp_str){details->csv.fields[n].text, details->csv.fields[n].len};
-	return n;
+	if (!mp_csv_next(&details->csv))
+		return 0;
+	for (i = 0; i < details->csv.n_fields && i < summary->n_needed; i++)
+		details->cells[i] = (struct mp_str){details->csv.fields[i].text, details->csv.fields[i].len};
+	return details->csv.n_fields;
+}
+
+static int64_t offset_of(const struct summary *summary, const char *at)
+{
+	return at - (const char *)summary->input.data;
+}
+
+/* A row of n cells that ends before `next`; plain: its cells stand as they are to be written. */
+static void put_cells(struct details *details, struct summary *summary, size_t n, const char *next,
+		      bool plain)
+{
+	struct mp_str fields[MAX_COLUMNS];
+
+	if (!n || (next == summary->end && next[-1] != '\n' &&
+		   cur_csv_is_cut(details->run, &summary->input, offset_of(summary, summary->at), n,
+				  summary->n_titles)))
+		return;
+	arrange(details, summary, n, fields);
+	put_row(details, fields, plain);
+}
+
+/* The row at summary->at, which has quotes; *next is behind it. */
+static mp_status put_quoted(struct details *details, struct summary *summary, const char **next, mp_err *err)
+{
+	size_t n = split_quoted(details, summary);
+	bool failed = details->csv.failed;
+
+	if (details->csv.err_text && !failed)
+		mp_store_note(details->run->store, MP_PROBLEM, "bad-csv", summary->input.file.path,
+			      offset_of(summary, summary->at), "%s, row left out", details->csv.err_text);
+	else
+		*next = details->csv.at;
+	put_cells(details, summary, n, *next, false);
+	mp_csv_release(&details->csv);
+	return failed ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }
 
 static mp_status put_rows(struct details *details, struct summary *summary, mp_err *err)
 {
-	struct mp_str cells[MAX_COLUMNS], fields[MAX_COLUMNS];
 	const char *forgotten = summary->at;
 	mp_status status = MINDPROF_OK;
 
 	while (!status && summary->at < summary->end) {
 		const char *newline = memchr(summary->at, '\n', (size_t)(summary->end - summary->at));
-		const char *line_end = newline ? newline : summary->end,
-			   *next = newline ? newline + 1 : summary->end;
-		const char *text_end =
-			line_end > summary->at && line_end[-1] == '\r' ? line_end - 1 : line_end;
-		bool quoted = false;
-		uint32_t n = 0;
+		const char *line_end = newline ? newline : summary->end;
+		const char *next = newline ? newline + 1 : summary->end;
+		size_t n;
 
-		if (text_end > summary->at) {
-			n = split_plain(summary, details, summary->at, text_end, cells);
-			quoted = !n;
-		}
-		if (quoted)
-			n = split_quoted(details, summary, cells);
-		if (n) {
-			arrange(details, summary, cells, n, fields);
-			put_row(details, fields, !quoted);
-		}
-		if (quoted) {
-			if (details->csv.failed)
-				status = mp_err_nomem(err, 0);
-			else if (details->csv.err_text)
-				mp_store_note(details->run->store, MP_PROBLEM, "bad-csv",
-					      summary->input.file.path,
-					      summary->at - (const char *)summary->input.data,
-					      "%s, row left out", details->csv.err_text);
+		if (line_end > summary->at && line_end[-1] == '\r')
+			line_end--;
+		if (line_end > summary->at) {
+			n = split_plain(details, summary, summary->at, line_end);
+			if (n)
+				put_cells(details, summary, n, next, true);
 			else
-				next = details->csv.at;
-			mp_csv_release(&details->csv);
+				status = put_quoted(details, summary, &next, err);
 		}
 		summary->at = next;
 		if (next - forgotten > FORGET_BYTES && summary->input.packing == MP_PACKING_NONE) {
-			mp_file_forget(&summary->input.file,
-				       (size_t)(forgotten - (const char *)summary->input.data),
+			mp_file_forget(&summary->input.file, (size_t)offset_of(summary, forgotten),
 				       (size_t)(next - forgotten));
 			forgotten = next;
 		}
@@ -390,9 +482,11 @@ typedef MP_VEC(struct summary) summaries;
 static mp_status read_header(struct details *details, struct summary *summary, mp_err *err)
 {
 	bool good = true;
+	size_t size;
 
 	mp_csv_init(&details->csv, summary->input.data, summary->input.size);
-	if (mp_csv_next(&details->csv))
+	summary->bad_header = !mp_csv_next(&details->csv);
+	if (!summary->bad_header)
 		good = add_columns(details, summary);
 	else if (details->csv.failed)
 		good = false;
@@ -400,8 +494,13 @@ static mp_status read_header(struct details *details, struct summary *summary, m
 		mp_store_note(details->run->store, MP_PROBLEM, "bad-csv", summary->input.file.path,
 			      details->csv.err_text ? details->csv.err_offset : 0, "no header");
 	summary->at = details->csv.at;
-	summary->end =
-		summary->input.size ? (const char *)summary->input.data + summary->input.size : summary->at;
+	size = summary->input.size;
+	if (size && !summary->bad_header && summary->at == (const char *)summary->input.data + size &&
+	    summary->at[-1] != '\n') {
+		summary->bad_header = true;
+		cur_csv_is_cut(details->run, &summary->input, 0, summary->n_titles, summary->n_titles + 1);
+	}
+	summary->end = size ? (const char *)summary->input.data + size : summary->at;
 	mp_csv_release(&details->csv);
 	return good ? MINDPROF_OK : mp_err_nomem(err, 0);
 }
@@ -416,6 +515,7 @@ static mp_status open_summary(struct details *details, const char *name, summari
 
 	if (status)
 		return cur_go_on_without(run, run->exported.path, status, &failure, err);
+	cur_note_damage(run, &summary.input);
 	status = read_header(details, &summary, err);
 	if (!status && !mp_vec_push(list, summary))
 		status = mp_err_nomem(err, sizeof(summary));
@@ -446,15 +546,37 @@ static bool have_equal_headers(const struct details *details, const summaries *l
 
 	for (i = 0; i < list->len; i++)
 		for (c = 0; c < details->n_columns; c++)
-			if (list->at[i].column_of[c] != (int32_t)c)
+			if (list->at[i].column_of[c] < 0 ||
+			    list->at[i].column_of[c] != list->at[0].column_of[c])
 				return false;
 	return true;
+}
+
+static bool has_title_twice(const summaries *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->len; i++)
+		if (list->at[i].title_twice)
+			return true;
+	return false;
+}
+
+static bool has_bad_header(const summaries *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->len; i++)
+		if (list->at[i].bad_header)
+			return true;
+	return false;
 }
 
 /* The original loses the file then. */
 static bool is_lost(const struct details *details, const summaries *list)
 {
-	return !cur_corrects(details->run, CUR_FIX_HEADERS) && !have_equal_headers(details, list);
+	return !cur_corrects(details->run, CUR_FIX_HEADERS) &&
+	       (!have_equal_headers(details, list) || has_title_twice(list));
 }
 
 static void note_headers(const struct details *details, const summaries *list)
@@ -463,10 +585,24 @@ static void note_headers(const struct details *details, const summaries *list)
 		mp_store_note(details->run->store, MP_WARNING, "op-summary-headers",
 			      details->run->exported.path, -1,
 			      "files of op_summary have different columns, they are joined by name");
-	if (list->len && (details->name < 0 || details->start < 0))
+	if (has_title_twice(list))
+		mp_store_note(details->run->store, MP_WARNING, "op-summary-title-twice",
+			      details->run->exported.path, -1,
+			      "a column of op_summary comes twice, the last one is used");
+	if (list->len && (details->name < 0 || details->start < 0) && !has_bad_header(list))
 		mp_store_note(details->run->store, MP_PROBLEM, "op-summary-columns",
 			      details->run->exported.path, -1,
 			      "op_summary has no columns 'Op Name' and 'Task Start Time(us)'");
+}
+
+static bool reserve_cells(struct details *details, const summaries *list)
+{
+	size_t n = 1, i;
+
+	for (i = 0; i < list->len; i++)
+		n = MP_MAX(n, (size_t)list->at[i].n_needed);
+	details->cells = mp_calloc(n, sizeof(*details->cells));
+	return details->cells != NULL;
 }
 
 static mp_status put_all(struct details *details, summaries *list, mp_err *err)
@@ -483,7 +619,7 @@ static mp_status put_all(struct details *details, summaries *list, mp_err *err)
 	if (details->name < 0 || details->start < 0)
 		return MINDPROF_OK;
 	details->with_steps = run->params.schedule && !run->params.o2 && run->steps.at.len > 0;
-	if (!index_launches(details))
+	if (!index_launches(details) || !reserve_cells(details, list))
 		return mp_err_nomem(err, 0);
 	put_header(details);
 	for (i = 0; i < list->len; i++)
@@ -518,6 +654,7 @@ static mp_status write_details(struct cur_run *run, struct mp_out *out, mp_err *
 	mp_vec_release(&list);
 	mp_map64_release(&details->launches);
 	mp_buf_release(&details->composed);
+	mp_free(details->cells);
 	mp_free(details);
 	return status;
 }

@@ -37,8 +37,8 @@ static mp_status link_self(struct cur_run *run, mp_err *err)
 		const uint64_t *found;
 		size_t at;
 
-		if (event->flow_id == UINT64_MAX ||
-		    (event->flags & (CUR_HOST_INSTANT | CUR_HOST_FLOW)) == CUR_HOST_INSTANT)
+		if (event->flow_id == UINT64_MAX || (event->flags & (CUR_HOST_INSTANT | CUR_HOST_FLOW |
+								     CUR_HOST_REVERSED)) == CUR_HOST_INSTANT)
 			continue;
 		found = mp_map64_lookup(&by_id, event->flow_id);
 		at = found ? (size_t)*found : flows.len;
@@ -116,7 +116,7 @@ static int64_t host_end(const struct cur_run *run, uint32_t index)
 {
 	const struct cur_host_event *event = &run->host.events.at[index];
 
-	return event->ts_ns + event->dur_ns;
+	return cur_add_ns(event->ts_ns, event->dur_ns);
 }
 
 /* The part of a sorted list with the thread of its item `from`. */

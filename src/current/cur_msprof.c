@@ -141,6 +141,7 @@ static void take_field(struct cur_msprof_event *event, struct mp_str key, struct
 	} else if (mp_str_is(key, "dur")) {
 		if (!mp_num_parse_scaled(value.text, value.len, 3, &event->dur_ns))
 			event->dur_ns = 0;
+		event->dur = is_string ? (struct mp_str){"", 0} : value;
 	} else if (mp_str_is(key, "cat")) {
 		event->host_to_device = mp_str_is(value, "HostToDevice");
 	}

@@ -9,6 +9,7 @@ struct cur_msprof_event {
 	struct mp_str name;     /* in place, or in the scanner's buffer when it was escaped */
 	struct mp_str id, args_name; /* of a flow; "name" in the args of metadata */
 	struct mp_str task_type; /* "Task Type" in args */
+	struct mp_str dur;       /* of "dur" that is a number, in place */
 	int64_t pid, tid, ts_ns, dur_ns;
 	const uint8_t *args;    /* '{' of "args", NULL = none */
 	const uint8_t *args_close; /* its '}' */

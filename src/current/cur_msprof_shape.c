@@ -150,8 +150,11 @@ static inline const uint8_t *take_number(const struct cur_msprof_step *step, con
 		*(step->field == FIELD_PID ? &event->pid : &event->tid) = (int64_t)whole;
 		return at + n;
 	case FIELD_TS:
+		return take_us(at, &event->ts_ns);
 	case FIELD_DUR:
-		return take_us(at, step->field == FIELD_TS ? &event->ts_ns : &event->dur_ns);
+		behind = take_us(at, &event->dur_ns);
+		event->dur = (struct mp_str){(const char *)at, behind ? (size_t)(behind - at) : 0};
+		return behind;
 	default:
 		behind = skip_number(at);
 		if (!behind)

@@ -181,6 +181,7 @@ static void release_device(struct cur_device *device)
 	mp_vec_release(&device->files);
 	mp_vec_release(&device->tracks);
 	mp_vec_release(&device->events);
+	mp_vec_release(&device->durs_us);
 	mp_vec_release(&device->flows);
 }
 
@@ -200,6 +201,7 @@ void cur_close(struct cur_run *run)
 	mp_vec_release(&run->host.events);
 	mp_vec_release(&run->cpu_ops.events);
 	mp_vec_release(&run->steps.at);
+	mp_vec_release(&run->steps.parts);
 	release_device(&run->device);
 	release_links(&run->links);
 	cur_communication_free(run->communication);

@@ -3,6 +3,7 @@
  * Scope layer. Input: CPU operators, kernels and their launches. Output: bars of the scopes that their
  * names are paths of (analysis-current.md section 7.5).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +11,13 @@
 
 #include "base/banned.h"
 
+/* Deeper parts are left out: a name of nothing but slashes must not make a bar of each for each execution. */
+#define MAX_DEPTH 128u
+
 /* Something with a path. */
 struct scoped {
-	int64_t ts_ns, dur_ns;
+	struct cur_begin begin;
+	struct cur_exact dur;
 	struct mp_str path; /* without the last part */
 	size_t order;
 };
@@ -41,24 +46,31 @@ static struct mp_str after_colons(struct mp_str name)
 	return name;
 }
 
+/* One more than MAX_DEPTH is as good as any more. */
 static size_t n_parts(struct mp_str path)
 {
 	size_t n = path.len > 0, i;
 
-	for (i = 0; i < path.len; i++)
+	for (i = 0; i < path.len && n <= MAX_DEPTH; i++)
 		n += path.text[i] == '/';
 	return n;
 }
 
-static bool add(scoped_list *list, int64_t ts_ns, int64_t dur_ns, struct mp_str path)
+static bool add(const struct cur_run *run, scoped_list *list, struct cur_begin begin, struct cur_exact dur,
+		struct mp_str path)
 {
 	if (!path.len)
 		return true;
-	return mp_vec_push(list, (struct scoped){ts_ns, dur_ns, path, list->len});
+	if (n_parts(path) > MAX_DEPTH)
+		mp_store_note(run->store, MP_WARNING, "deep-scope", NULL, -1,
+			      "names have more than %u scopes, deeper ones are not shown", MAX_DEPTH);
+	return mp_vec_push(list, (struct scoped){begin, dur, path, list->len});
 }
 
-static bool add_kernel(const struct cur_run *run, const struct cur_device_event *event, scoped_list *list)
+static bool add_kernel(const struct cur_run *run, size_t index, scoped_list *list)
 {
+	const struct cur_device_event *event = &run->device.events.at[index];
+	struct cur_exact dur = cur_exact_ns(event->dur_ns);
 	struct mp_str name = mp_store_text(run->store, event->name), parent = {"", 0}, path = path_of(name);
 
 	if (event->parent != CUR_NO_PARENT)
@@ -67,7 +79,10 @@ static bool add_kernel(const struct cur_run *run, const struct cur_device_event 
 		return true;
 	if (n_parts(path_of(parent)) > n_parts(path))
 		path = path_of(parent);
-	return add(list, event->ts_ns, event->dur_ns, path);
+	/* The original has the binary fraction that JSON makes of a number. */
+	if (index < run->device.durs_us.len && !isnan(run->device.durs_us.at[index]))
+		dur = cur_exact_double(run->device.durs_us.at[index]);
+	return add(run, list, cur_begin_of(event->ts_ns, event->binary_ts), dur, path);
 }
 
 static bool collect(const struct cur_run *run, scoped_list *list)
@@ -78,14 +93,14 @@ static bool collect(const struct cur_run *run, scoped_list *list)
 		const struct cur_cpu_op *op = &run->cpu_ops.events.at[i];
 		struct mp_str name = mp_store_text(run->store, op->name);
 
-		if (is_scoped(name) && !add(list, op->ts_ns, op->dur_ns, path_of(name)))
+		if (is_scoped(name) &&
+		    !add(run, list, cur_begin_of(op->ts_ns, false), cur_exact_ns(op->dur_ns), path_of(name)))
 			return false;
 	}
 	for (i = 0; i < run->device.events.len; i++) {
-		const struct cur_device_event *event = &run->device.events.at[i];
+		uint32_t track = run->device.events.at[i].track;
 
-		if (run->device.tracks.at[event->track].layer == CUR_LAYER_HARDWARE &&
-		    !add_kernel(run, event, list))
+		if (run->device.tracks.at[track].layer == CUR_LAYER_HARDWARE && !add_kernel(run, i, list))
 			return false;
 	}
 	return true;
@@ -95,8 +110,8 @@ static int compare_start(const void *a, const void *b)
 {
 	const struct scoped *x = a, *y = b;
 
-	if (x->ts_ns != y->ts_ns)
-		return x->ts_ns < y->ts_ns ? -1 : 1;
+	if (x->begin.ns != y->begin.ns)
+		return x->begin.ns < y->begin.ns ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -120,14 +135,16 @@ static bool emit(struct bars *bars, size_t depth)
 static bool put_part(struct bars *bars, size_t depth, struct mp_str name, const struct scoped *at,
 		     bool *changed)
 {
-	struct cur_scope scope = {at->ts_ns, at->dur_ns, name, (uint32_t)depth};
+	struct cur_scope scope = {at->begin, at->dur, name, (uint32_t)depth};
 	struct cur_scope *open;
+	struct cur_exact end;
 
 	if (depth == bars->open.len)
 		return mp_vec_push(&bars->open, scope);
 	open = &bars->open.at[depth];
 	if (open->name.text && !*changed && mp_str_equal(open->name, name)) {
-		open->dur_ns = at->ts_ns + at->dur_ns - open->ts_ns;
+		end = cur_exact_end(at->begin, &at->dur);
+		open->dur = cur_exact_since(&end, open->begin);
 		return true;
 	}
 	if (open->name.text) {
@@ -139,14 +156,24 @@ static bool put_part(struct bars *bars, size_t depth, struct mp_str name, const 
 	return true;
 }
 
+/* Begins before the bar at the top ends. */
+static bool is_covered(const struct bars *bars, struct cur_begin begin)
+{
+	struct cur_exact end;
+
+	if (!bars->open.len || !bars->open.at[0].name.text)
+		return false;
+	end = cur_exact_end(bars->open.at[0].begin, &bars->open.at[0].dur);
+	return cur_exact_is_before(begin, &end);
+}
+
 static bool put(struct bars *bars, const struct scoped *at)
 {
 	struct mp_str rest = at->path;
 	bool changed = false;
 	size_t depth = 0;
 
-	if (bars->open.len && bars->open.at[0].name.text &&
-	    at->ts_ns < bars->open.at[0].ts_ns + bars->open.at[0].dur_ns)
+	if (is_covered(bars, at->begin))
 		return true;
 	for (;; depth++) {
 		const char *slash = memchr(rest.text, '/', rest.len);
@@ -154,7 +181,7 @@ static bool put(struct bars *bars, const struct scoped *at)
 
 		if (!put_part(bars, depth, part, at, &changed))
 			return false;
-		if (!slash)
+		if (!slash || depth + 1 == MAX_DEPTH)
 			break;
 		rest.len -= part.len + 1;
 		rest.text += part.len + 1;

@@ -3,10 +3,11 @@
 #ifndef MP_CUR_SCOPE_H
 #define MP_CUR_SCOPE_H
 
-#include "current/cur.h"
+#include "current/cur_scope_time.h"
 
 struct cur_scope {
-	int64_t ts_ns, dur_ns;
+	struct cur_begin begin;
+	struct cur_exact dur;
 	struct mp_str name; /* borrowed from the string table */
 	uint32_t depth;     /* thread of the layer */
 };

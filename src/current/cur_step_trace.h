@@ -29,25 +29,6 @@ struct cur_step_trace {
 	MP_VEC(struct cur_step_time) rows;
 };
 
-/* Sums of times that a broken input may have anywhere: they stop at the ends of int64. */
-static inline int64_t cur_add_ns(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b < 0 ? INT64_MIN : INT64_MAX;
-	return sum;
-}
-
-static inline int64_t cur_sub_ns(int64_t a, int64_t b)
-{
-	int64_t difference;
-
-	if (__builtin_sub_overflow(a, b, &difference))
-		return b < 0 ? INT64_MAX : INT64_MIN;
-	return difference;
-}
-
 /* No rows when there is nothing to make them from. Release it. Failure: memory. */
 mp_status cur_step_trace_make(struct cur_run *run, struct cur_step_trace *trace, mp_err *err);
 void cur_step_trace_release(struct cur_step_trace *trace);

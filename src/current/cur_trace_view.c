@@ -99,8 +99,19 @@ static void put_threads(struct view *view, int pid, const drawn_list *list)
 			put_thread(view, pid, list->at[i].tid);
 }
 
-static void put_range(struct view *view, int pid, int64_t tid, struct mp_str name, int64_t ts_ns,
-		      int64_t dur_ns)
+/* Microseconds; a binary fraction has no zeros behind its last digit. */
+static void put_us(struct mp_out *out, int64_t ns, bool is_binary)
+{
+	char text[MP_NUM_MAX];
+
+	if (is_binary)
+		mp_out_write(out, text, mp_num_put_us_short(text, ns));
+	else
+		mp_out_us3(out, ns);
+}
+
+/* Up to the quote before the begin. */
+static void begin_range(struct view *view, int pid, int64_t tid, struct mp_str name)
 {
 	struct mp_out *out = view->out;
 
@@ -112,9 +123,15 @@ static void put_range(struct view *view, int pid, int64_t tid, struct mp_str nam
 					     : ", \"pid\": 3, \"tid\": ");
 	mp_out_i64(out, tid);
 	mp_out_str(out, ", \"ts\": \"");
-	mp_out_us3(out, ts_ns);
-	mp_out_str(out, "\", \"dur\": \"");
-	mp_out_us3(out, dur_ns);
+}
+
+static void put_range(struct view *view, int pid, int64_t tid, struct mp_str name, int64_t ts_ns,
+		      int64_t dur_ns)
+{
+	begin_range(view, pid, tid, name);
+	mp_out_us3(view->out, ts_ns);
+	mp_out_str(view->out, "\", \"dur\": \"");
+	mp_out_us3(view->out, dur_ns);
 }
 
 static void put_instant(struct view *view, const struct cur_host_event *event)
@@ -216,7 +233,10 @@ static bool put_scopes(struct view *view)
 	for (i = 0; good && i < list.len; i++) {
 		const struct cur_scope *scope = &scopes.at[list.at[i].index];
 
-		put_range(view, PID_SCOPES, scope->depth, scope->name, scope->ts_ns, scope->dur_ns);
+		begin_range(view, PID_SCOPES, scope->depth, scope->name);
+		put_us(view->out, scope->begin.ns, scope->begin.decimals < 3);
+		mp_out_str(view->out, "\", \"dur\": \"");
+		cur_exact_put(view->out, &scope->dur);
 		mp_out_str(view->out, "\", \"cat\": \"\", \"args\": {}}");
 	}
 	mp_vec_release(&scopes);
@@ -228,13 +248,14 @@ static bool put_scopes(struct view *view)
 
 struct end {
 	int64_t ts_ns, pid, tid;
+	bool binary_ts;
 };
 
 static struct end host_end(const struct cur_run *run, uint32_t index)
 {
 	const struct cur_host_event *event = &run->host.events.at[index];
 
-	return (struct end){event->ts_ns, PID_HOST, event->tid};
+	return (struct end){event->ts_ns, PID_HOST, event->tid, false};
 }
 
 static struct end device_end(const struct cur_run *run, uint32_t index)
@@ -242,7 +263,7 @@ static struct end device_end(const struct cur_run *run, uint32_t index)
 	const struct cur_device_event *event = &run->device.events.at[index];
 	const struct cur_device_track *track = &run->device.tracks.at[event->track];
 
-	return (struct end){event->ts_ns, track->pid, track->tid};
+	return (struct end){event->ts_ns, track->pid, track->tid, event->binary_ts};
 }
 
 static void put_end(struct view *view, const char *name, const char *phase, struct end end)
@@ -255,7 +276,7 @@ static void put_end(struct view *view, const char *name, const char *phase, stru
 	mp_out_str(out, "\", \"bp\": \"e\", \"ph\": \"");
 	mp_out_str(out, phase);
 	mp_out_str(out, "\", \"ts\": \"");
-	mp_out_us3(out, end.ts_ns);
+	put_us(out, end.ts_ns, end.binary_ts);
 	mp_out_str(out, "\", \"pid\": ");
 	mp_out_i64(out, end.pid);
 	mp_out_str(out, ", \"tid\": ");
@@ -272,7 +293,7 @@ static void put_device_flow(struct view *view, const char *name, const char *cat
 
 	for (i = 0; i < 2; i++) {
 		put_end(view, name, i ? "f" : "s", ends[i]);
-		mp_out_us3(view->out, ends[1].ts_ns);
+		put_us(view->out, ends[1].ts_ns, ends[1].binary_ts);
 		mp_out_str(view->out, "\", \"cat\": \"");
 		mp_out_str(view->out, category);
 		mp_out_str(view->out, "\"}");

@@ -19,39 +19,45 @@ struct found_file {
 	uint32_t n_others;
 };
 
-static bool find_file(const struct mp_dir *framework, struct found_file *out)
+/* E_NOT_FOUND when there is none. */
+static mp_status find_file(const struct mp_dir *framework, struct found_file *out)
 {
 	struct mp_ranked_file ranked;
 	struct mp_file file;
+	mp_status status;
 
 	memset(out, 0, sizeof(*out));
-	if (mp_file_open_at(framework, MP_FWK_OP_RANGE_FILE, &file, NULL) == MINDPROF_OK) {
+	status = mp_file_open_at(framework, MP_FWK_OP_RANGE_FILE, &file, NULL);
+	if (status == MINDPROF_OK) {
 		mp_file_close(&file);
 		memcpy(out->name, MP_FWK_OP_RANGE_FILE, sizeof(MP_FWK_OP_RANGE_FILE));
 		out->likely = MP_FWK_27;
 		out->rank = -1;
-		return true;
 	}
-	if (mp_ranked_file_find(framework, MP_FWK_OP_RANGE_23_PREFIX, "", -1, &ranked) != MINDPROF_OK)
-		return false;
+	if (status == MINDPROF_OK || status == MINDPROF_E_NOMEM)
+		return status;
+	status = mp_ranked_file_find(framework, MP_FWK_OP_RANGE_23_PREFIX, "", -1, &ranked);
+	if (status)
+		return status;
 	memcpy(out->name, ranked.name, sizeof(out->name));
 	out->likely = MP_FWK_23_73;
 	out->rank = ranked.rank;
 	out->n_others = ranked.n_others;
-	return true;
+	return MINDPROF_OK;
 }
 
-/* Rank of a 2.7 directory: by the names of the files that carry it. */
-static int32_t rank_of_dir(const struct mp_dir *rank_dir, const struct mp_dir *framework)
+/* Rank of a 2.7 directory by the names of the files that carry it, -1 = they do not. Failure: memory. */
+static mp_status rank_of_dir(const struct mp_dir *rank_dir, const struct mp_dir *framework, int32_t *rank,
+			     mp_err *err)
 {
 	struct mp_ranked_file ranked;
+	mp_status status = mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked);
 
-	if (mp_ranked_file_find(rank_dir, MP_FWK_INFO_PREFIX, MP_FWK_INFO_SUFFIX, -1, &ranked) ==
-		    MINDPROF_OK ||
-	    mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1, &ranked) ==
-		    MINDPROF_OK)
-		return ranked.rank;
-	return -1;
+	if (status && status != MINDPROF_E_NOMEM)
+		status = mp_ranked_file_find(framework, MP_CPU_TIMESTAMP_PREFIX, MP_CPU_TEXT_SUFFIX, -1,
+					     &ranked);
+	*rank = status ? -1 : ranked.rank;
+	return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }
 
 /* ---- reading ---- */
@@ -114,23 +120,27 @@ static mp_status choose_clock(struct op_range_file *in, const struct mp_dir *ran
 			      const struct mp_dir *framework, mp_err *err)
 {
 	op_range_launches launches = {0};
+	enum op_range_device_clock device;
 	bool fitted = false;
-	mp_status status = MINDPROF_OK;
+	mp_status status;
 
-	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &fitted,
+	MP_TRY(op_range_clock_from_device_tool(&in->clock, rank_dir, NULL, in->form, in->store, &device,
 					       err));
-	if (fitted)
+	if (device == OP_RANGE_CLOCK_FOUND)
 		return MINDPROF_OK;
 	if (in->form == MP_FWK_27) {
 		status = op_range_find_launches(in, &launches) ? MINDPROF_OK : mp_err_nomem(err, 0);
 		if (status == MINDPROF_OK)
-			status = op_range_clock_fit(&in->clock, framework, in->file.path, &launches,
-						    in->store, &fitted, err);
+			status =
+				op_range_clock_fit(&in->clock, framework, &launches, in->store, &fitted, err);
 		mp_vec_release(&launches);
+		MP_TRY(status);
 	}
-	if (status == MINDPROF_OK && !fitted)
-		op_range_clock_assume(&in->clock, in->file.path, in->store);
-	return status;
+	if (!fitted)
+		op_range_clock_assume(&in->clock);
+	if (device == OP_RANGE_CLOCK_ABSENT)
+		op_range_clock_tell(&in->clock, in->file.path, in->store);
+	return MINDPROF_OK;
 }
 
 static mp_status read_events(struct mp_ctx *ctx, struct op_range_file *in, int32_t rank, mp_err *err)
@@ -159,10 +169,12 @@ static mp_status read_file(struct mp_ctx *ctx, const struct mp_source *source, c
 			   const struct found_file *found, struct mp_store *store, mp_err *err)
 {
 	struct op_range_file in = {.store = store};
-	int32_t rank = found->rank >= 0 ? found->rank : rank_of_dir(source->dir, framework);
+	int32_t rank = found->rank;
 	mp_status status;
 	bool sure;
 
+	if (rank < 0)
+		MP_TRY(rank_of_dir(source->dir, framework, &rank, err));
 	MP_TRY(mp_file_open_at(framework, found->name, &in.file, err));
 	in.form = op_range_form_of(in.file.data, in.file.size, found->likely, &sure);
 	if (in.file.size && !sure)
@@ -183,9 +195,12 @@ static mp_status read_file(struct mp_ctx *ctx, const struct mp_source *source, c
 	return status;
 }
 
-/* The directory and the file that a source means; false when there is none. Close the directory. */
-static bool locate(const struct mp_source *source, struct mp_dir *framework, struct found_file *found)
+/* The directory and the file that a source means; E_NOT_FOUND when there is none. After OK close the
+ * directory. */
+static mp_status locate(const struct mp_source *source, struct mp_dir *framework, struct found_file *found)
 {
+	mp_status status;
+
 	if (source->name) {
 		struct mp_dir none = {.fd = -1};
 
@@ -193,16 +208,17 @@ static bool locate(const struct mp_source *source, struct mp_dir *framework, str
 		memset(found, 0, sizeof(*found));
 		found->rank = -1;
 		if (strlen(source->name) >= sizeof(found->name))
-			return false;
+			return MINDPROF_E_NOT_FOUND;
 		memcpy(found->name, source->name, strlen(source->name) + 1);
-		return true;
+		return MINDPROF_OK;
 	}
-	if (mp_framework_dir_open(source->dir, framework, NULL) != MINDPROF_OK)
-		return false;
-	if (find_file(framework, found))
-		return true;
-	mp_dir_close(framework);
-	return false;
+	status = mp_framework_dir_open(source->dir, framework, NULL);
+	if (status)
+		return status;
+	status = find_file(framework, found);
+	if (status)
+		mp_dir_close(framework);
+	return status;
 }
 
 static mp_status op_range_read(struct mp_ctx *ctx, const struct mp_source *source, struct mp_store *store,
@@ -210,9 +226,11 @@ static mp_status op_range_read(struct mp_ctx *ctx, const struct mp_source *sourc
 {
 	struct found_file found;
 	struct mp_dir framework;
-	mp_status status;
+	mp_status status = locate(source, &framework, &found);
 
-	if (!locate(source, &framework, &found))
+	if (status == MINDPROF_E_NOMEM)
+		return mp_err_nomem(err, 0);
+	if (status)
 		return mp_err_set(err, MINDPROF_E_NOT_FOUND, source->dir->path, -1, "no '%s' here",
 				  MP_FWK_OP_RANGE_FILE);
 	status = read_file(ctx, source, source->name ? source->dir : &framework, &found, store, err);
@@ -230,7 +248,7 @@ static int op_range_recognise(const struct mp_source *source)
 	struct mp_file file;
 	bool sure = false;
 
-	if (!locate(source, &framework, &found))
+	if (locate(source, &framework, &found))
 		return 0;
 	if (mp_file_open_at(source->name ? source->dir : &framework, found.name, &file, NULL) ==
 	    MINDPROF_OK) {

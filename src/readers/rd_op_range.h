@@ -17,6 +17,8 @@ struct op_range_clock {
 	int64_t base_tick;
 	int64_t offset_ns;  /* at base_tick */
 	double mhz, ns_per_tick;
+	size_t n_fitted; /* operator executions that it was fitted to, 0 = not fitted */
+	double deviation_ns; /* median, of the fit */
 	/* Ticks for which nothing can overflow, a part of those around base_tick; set by op_range_clock_ready. */
 	uint64_t first_near, n_near;
 };
@@ -51,13 +53,17 @@ static inline int64_t op_range_clock_near_ns(const struct op_range_clock *clock,
 bool op_range_clock_ns(const struct op_range_clock *clock, uint64_t tick, int64_t *out_ns);
 /* After the other fields are set. */
 void op_range_clock_ready(struct op_range_clock *clock);
-/*
- * From PROF_x/host and profiler_info in the rank directory: of prof, or NULL = of the first PROF_* that has a host
- * directory. *found is false when they do not give a clock. Failure: memory.
- */
+
+enum op_range_device_clock {
+	OP_RANGE_CLOCK_ABSENT, /* no host directory */
+	OP_RANGE_CLOCK_LOST,   /* its files do not give a clock, which is noted */
+	OP_RANGE_CLOCK_FOUND,
+};
+/* From PROF_x/host and profiler_info in the rank directory; prof NULL = the first that has a host directory.
+ * Failure: memory. */
 mp_status op_range_clock_from_device_tool(struct op_range_clock *clock, const struct mp_dir *rank_dir,
 					  const struct mp_dir *prof, enum mp_fwk_form form, struct mp_store *store,
-					  bool *found, mp_err *err);
+					  enum op_range_device_clock *result, mp_err *err);
 
 /* A kernel launch of the file: begin in ticks, full name of the operator (borrowed). */
 struct op_range_launch {
@@ -68,10 +74,12 @@ struct op_range_launch {
 typedef MP_VEC(struct op_range_launch) op_range_launches;
 /* Fits the clock to the executions of the same operators that cpu_op_execute_timestamp has; *fitted tells
  * whether they gave one. Fails only when memory is out. */
-mp_status op_range_clock_fit(struct op_range_clock *clock, const struct mp_dir *framework, const char *path,
+mp_status op_range_clock_fit(struct op_range_clock *clock, const struct mp_dir *framework,
 			     const op_range_launches *launches, struct mp_store *store, bool *fitted, mp_err *err);
-/* 100 MHz from 0, as the original; noted. */
-void op_range_clock_assume(struct op_range_clock *clock, const char *path, struct mp_store *store);
+/* 100 MHz from 0, as the original. */
+void op_range_clock_assume(struct op_range_clock *clock);
+/* Notes a clock that was fitted or assumed; path: the file whose ticks it counts. */
+void op_range_clock_tell(const struct op_range_clock *clock, const char *path, struct mp_store *store);
 
 /* ---- faults ---- */
 

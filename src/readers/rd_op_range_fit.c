@@ -211,24 +211,27 @@ static bool fit_all(named_times *ticks, named_times *times, struct fit *fit)
 	return fit_line(fit);
 }
 
-static void use_fit(struct op_range_clock *clock, const struct fit *fit, const char *path,
-		    struct mp_store *store)
+/* False when the offset does not fit the time axis. */
+static bool use_fit(struct op_range_clock *clock, const struct fit *fit, struct mp_store *store)
 {
 	char fact[MP_NUM_MAX];
+	int64_t offset_ns;
 
+	if (!(fabs(fit->offset_ns) < 9e18) ||
+	    __builtin_add_overflow(fit->first_ns, (int64_t)llrint(fit->offset_ns), &offset_ns))
+		return false;
 	*clock = (struct op_range_clock){
 		.base_tick = (int64_t)fit->first_tick,
-		.offset_ns = fit->first_ns + (int64_t)llrint(fit->offset_ns),
+		.offset_ns = offset_ns,
 		.ns_per_tick = fit->slope,
+		.n_fitted = fit->n,
+		.deviation_ns = fit->deviation_ns,
 	};
 	mp_store_set_fact(store, "op_range.counter_mhz", fact, mp_num_put_double(fact, 1000 / fit->slope));
-	mp_store_note(
-		store, MP_INFO, "clock-calibrated", path, -1,
-		"counter runs at %.3f MHz, fitted to %zu operator executions (median deviation %.0f ns)",
-		1000 / fit->slope, fit->n, fit->deviation_ns);
+	return true;
 }
 
-mp_status op_range_clock_fit(struct op_range_clock *clock, const struct mp_dir *framework, const char *path,
+mp_status op_range_clock_fit(struct op_range_clock *clock, const struct mp_dir *framework,
 			     const op_range_launches *launches, struct mp_store *store, bool *fitted,
 			     mp_err *err)
 {
@@ -250,8 +253,7 @@ mp_status op_range_clock_fit(struct op_range_clock *clock, const struct mp_dir *
 			*fitted = ok && fit_all(&ticks, &times, &fit);
 		}
 	}
-	if (*fitted)
-		use_fit(clock, &fit, path, store);
+	*fitted = *fitted && use_fit(clock, &fit, store);
 	mp_free(fit.pairs);
 	mp_free(fit.scratch);
 	mp_vec_release(&ticks);

@@ -45,8 +45,6 @@ static void add_step(const char *id, int64_t begin_ns, int64_t end_ns)
 	struct cur_step step = {mp_store_string(rank.store, id), begin_ns, end_ns};
 
 	assert_true(mp_vec_push(&rank.run.steps.at, step));
-	rank.run.steps.sorted = true;
-	rank.run.steps.longest_ns = end_ns - begin_ns;
 }
 
 /* Strict JSON, as Python reads it, with NaN refused. */

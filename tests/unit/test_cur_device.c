@@ -233,20 +233,37 @@ static void test_flows(void **state)
 	assert_int_equal(rank.run.device.events.len, 0);
 }
 
-/* The original finds no target of a flow whose time is a number. */
+/*
+ * The original has the double next to 1751700000004174.921, of which it can keep quarters only: ...4175.000,
+ * and
+ * ...4174.600 is as near to no quarter as to ...4174.500. Small times are exact in both ways.
+ */
 static void test_numeric_ts(void **state)
 {
-	static const char flows[] = "[" FLOW("s", "\"1\"", "5.25") "," FLOW("s", "\"2\"", "6") "," FLOW(
-		"s", "\"3\"", "\"7.000\"") "]";
+	static const char flows[] =
+		"[" FLOW("s", "\"1\"", "1751700000004174.921") "," FLOW("s", "\"2\"", "1751700000004174.6") "," FLOW(
+			"s", "\"3\"",
+			"\"1751700000004174.921\"") "," FLOW("s", "\"4\"",
+							     "5.25") ",{\"ph\":\"X\",\"name\":"
+								     "\"e\",\"pid\":1,\"tid\":2,"
+								     "\"ts\":1751700000004174.921}]";
 
 	(void)state;
 	load_text(flows, ALL);
-	assert_int_equal(rank.run.device.flows.len, 3);
-	assert_int_equal(rank.run.device.flows.at[0].ts_ns, 5250);
-	assert_int_equal(rank.run.device.flows.at[1].ts_ns, 6000);
+	assert_int_equal(rank.run.device.flows.len, 4);
+	assert_int_equal(rank.run.device.flows.at[0].ts_ns, INT64_C(1751700000004174921));
+	assert_int_equal(rank.run.device.flows.at[1].ts_ns, INT64_C(1751700000004174600));
+	assert_int_equal(rank.run.device.flows.at[2].ts_ns, INT64_C(1751700000004174921));
+	assert_int_equal(event_at(0)->ts_ns, INT64_C(1751700000004174921));
+	assert_false(event_at(0)->binary_ts);
 	load_text(flows, BUT(CUR_FIX_NUMERIC_TS));
-	assert_int_equal(rank.run.device.flows.len, 1);
-	assert_int_equal(rank.run.device.flows.at[0].ts_ns, 7000);
+	assert_int_equal(rank.run.device.flows.len, 4);
+	assert_int_equal(rank.run.device.flows.at[0].ts_ns, INT64_C(1751700000004175000));
+	assert_int_equal(rank.run.device.flows.at[1].ts_ns, INT64_C(1751700000004174500));
+	assert_int_equal(rank.run.device.flows.at[2].ts_ns, INT64_C(1751700000004174921));
+	assert_int_equal(rank.run.device.flows.at[3].ts_ns, 5250);
+	assert_int_equal(event_at(0)->ts_ns, INT64_C(1751700000004175000));
+	assert_true(event_at(0)->binary_ts);
 }
 
 /* Many ids, each with both ends and a second begin: 2 flows of each are kept, also when the table of ids

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <zlib.h>
+
 #include "cur_rank.h"
 #include "current/cur_tables.h"
 #include "torture.h"
@@ -42,8 +44,6 @@ static void add_step(const char *id, int64_t begin_ns, int64_t end_ns)
 	struct cur_step step = {mp_store_string(rank.store, id), begin_ns, end_ns};
 
 	assert_true(mp_vec_push(&rank.run.steps.at, step));
-	rank.run.steps.longest_ns = MP_MAX(rank.run.steps.longest_ns, end_ns - begin_ns);
-	rank.run.steps.sorted = true;
 }
 
 /* An Ascend run with a schedule whose models are filled by the test; it has one msprof file. */
@@ -419,6 +419,9 @@ static void test_cuts(void **state)
 			fail_msg("cut at %zu: '%s' does not begin with '%s'", cut, text, expected);
 		if (cut == sizeof(rows) - 3) /* before the closing quote of the last row */
 			assert_int_equal(rank_notes(&rank, "bad-csv", NULL), 1);
+		/* One note wherever the cut can be seen: not between rows. */
+		if (mp_store_n_notes(rank.store) != (!cut || rows[cut - 1] != '\n' || cut == sizeof(rows)))
+			fail_msg("cut at %zu: %zu notes", cut, mp_store_n_notes(rank.store));
 		free(text);
 	}
 }
@@ -453,7 +456,160 @@ static void test_no_memory(void **state)
 	assert_true(torture(write_once, (void *)(uintptr_t)&cur_kernel_details) > 5);
 }
 
+/* No kernel is linked to a launch: the original gives no kernel a step. Add_2 at 1003 us is in no step. */
+static void test_step_without_launch(void **state)
+{
+	(void)state;
+	rank_put_text(&rank, SUMMARY, two_rows);
+	open_run(BUT(CUR_FIX_KERNEL_STEP));
+	add_step("4", 1000000, 1002999);
+	expect_details(
+		"Step ID,Model ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us)\r\n"
+		",7,MatMul_1,MatMul,AI_CORE,1000.500\t,2.5,0\r\n"
+		",7,Add_2,Add,AI_VECTOR_CORE,1003.000\t,1,0.5\r\n");
+	open_run(ALL);
+	add_step("4", 1000000, 1002999);
+	expect_details(
+		"Step ID,Model ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us)\r\n"
+		"4,7,MatMul_1,MatMul,AI_CORE,1000.500\t,2.5,0\r\n"
+		",7,Add_2,Add,AI_VECTOR_CORE,1003.000\t,1,0.5\r\n");
+}
+
+/* As the original has it, a time that was a number is never the text of op_summary: no launch, the kernel's
+ * step. */
+static void test_binary_ts(void **state)
+{
+	(void)state;
+	rank_put_text(&rank, SUMMARY, two_rows);
+	open_run(0);
+	add_link("MatMul_1", 1000500, "L", 10);
+	rank.run.device.events.at[0].binary_ts = true;
+	add_step("4", 1000000, 1002999);
+	expect_details(
+		"Step ID,Model ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us)\r\n"
+		"4,7,MatMul_1,MatMul,AI_CORE,1000.500\t,2.5,0\r\n"
+		",7,Add_2,Add,AI_VECTOR_CORE,1003.000\t,1,0.5\r\n");
+}
+
+/*
+ * 300 columns c0 to c299, the known ones at both ends and Task Duration(us) in the middle: the known ones and
+ * 256 others are kept, 44 are left out and told. Rows are read to their last known cell, with quotes and
+ * without.
+ */
+static void test_too_many_columns(void **state)
+{
+	struct mp_buf in, expected;
+	int i, row;
+
+	(void)state;
+	mp_buf_init(&in, SIZE_MAX / 8);
+	mp_buf_init(&expected, SIZE_MAX / 8);
+	mp_buf_add_str(&in, "Device_id");
+	for (i = 0; i < 300; i++)
+		mp_buf_printf(&in, "%s,c%d", i == 270 ? ",Task Duration(us)" : "", i);
+	mp_buf_add_str(&in, ",Op Name,Task Start Time(us)\n");
+	for (i = 0; i < 256; i++)
+		mp_buf_printf(&expected, "%sc%d", i ? "," : "", i);
+	mp_buf_add_str(&expected, ",Duration(us),Name,Start Time(us)\r\n");
+	for (row = 0; row < 2; row++) {
+		mp_buf_add_str(&in, "0");
+		for (i = 0; i < 300; i++)
+			mp_buf_printf(&in, "%s,%d", i == 270 ? row ? ",\"d\"" : ",d" : "", i);
+		mp_buf_add_str(&in, ",n,5.000\n");
+		for (i = 0; i < 256; i++)
+			mp_buf_printf(&expected, "%s%d", i ? "," : "", i);
+		mp_buf_add_str(&expected, ",d,n,5.000\r\n");
+	}
+	rank_put(&rank, SUMMARY, in.data, in.len);
+	open_run(ALL);
+	expect_details(expected.data);
+	assert_int_equal(rank_notes(&rank, "too-many-columns", NULL), 1);
+	assert_int_equal(mp_store_n_notes(rank.store), 1);
+	mp_buf_release(&in);
+	mp_buf_release(&expected);
+}
+
+/* A title twice: the last one counts; the original loses the file. */
+static void test_title_twice(void **state)
+{
+	(void)state;
+	rank_put_text(&rank, SUMMARY, "Op Name,T,Task Start Time(us),T\nA,1,5.000,2\n");
+	open_run(ALL);
+	expect_details("Name,T,Start Time(us)\r\nA,2,5.000\r\n");
+	assert_int_equal(rank_notes(&rank, "op-summary-title-twice", NULL), 1);
+	open_run(BUT(CUR_FIX_HEADERS));
+	expect_details("");
+}
+
 /* ---- copied tables ---- */
+
+/* Packs with gzip and drops the last bytes. */
+static void put_cut_gzip(const char *name, const char *text, size_t drop)
+{
+	uint8_t packed[512];
+	z_stream z = {0};
+
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	z.next_in = (Bytef *)(uintptr_t)text;
+	z.avail_in = (uInt)strlen(text);
+	z.next_out = packed;
+	z.avail_out = sizeof(packed);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	rank_put(&rank, name, (char *)packed, z.total_out - drop);
+	deflateEnd(&z);
+}
+
+/* Without its trailer of 8 bytes all of a packed file can be unpacked, but nothing says that it is right. */
+static void test_packed_damage(void **state)
+{
+	(void)state;
+	put_cut_gzip("hbm_1.csv", "a,b\n1,2\n", 0);
+	put_cut_gzip("nic_1.csv", "a,b\n1,2\n", 8);
+	put_cut_gzip(SUMMARY, "Op Name,Task Start Time(us)\nA,5.000\n", 8);
+	open_run(ALL);
+	rank_expect(&rank, &cur_hbm, "a,b\n1,2\n");
+	assert_int_equal(mp_store_n_notes(rank.store), 0);
+	rank_expect(&rank, &cur_nic, "a,b\n1,2\n");
+	assert_int_equal(mp_store_n_notes(rank.store), 1);
+	assert_int_equal(rank_notes(&rank, "truncated", NULL), 1);
+	expect_details("Name,Start Time(us)\r\nA,5.000\r\n");
+	assert_int_equal(mp_store_n_notes(rank.store), 2);
+	assert_int_equal(rank_notes(&rank, "truncated", NULL), 2);
+}
+
+/* A slice that ends inside a row does not run into the next one; one of other columns is left out. */
+static void test_copy_odd_slices(void **state)
+{
+	(void)state;
+	rank_put_text(&rank, "hbm_slice_0_1.csv", "a,b\n1,2\n3");
+	rank_put_text(&rank, "hbm_slice_1_1.csv", "b,a\n5,6\n");
+	rank_put_text(&rank, "hbm_slice_2_1.csv", "a,b\n7,8\n");
+	open_run(ALL);
+	rank_expect(&rank, &cur_hbm, "a,b\n1,2\n3\n7,8\n");
+	assert_int_equal(rank_notes(&rank, "truncated", NULL), 1);
+	assert_int_equal(rank_notes(&rank, "other-columns", NULL), 1);
+	assert_int_equal(mp_store_n_notes(rank.store), 2);
+}
+
+/* Cut at every byte: the bytes that are there, and one note unless the cut is between rows. */
+static void test_copy_cuts(void **state)
+{
+	static const char rows[] = "a,b\n1,\"2\"\"\"\n3,4\n";
+	char expected[sizeof(rows)];
+	size_t cut;
+
+	(void)state;
+	for (cut = 0; cut < sizeof(rows); cut++) {
+		rank_put(&rank, "api_statistic_1.csv", rows, cut);
+		snprintf(expected, cut + 1, "%s", rows);
+		open_run(ALL);
+		rank_expect(&rank, &cur_api_statistic, expected);
+		if (mp_store_n_notes(rank.store) != (!cut || rows[cut - 1] != '\n'))
+			fail_msg("cut at %zu: %zu notes", cut, mp_store_n_notes(rank.store));
+		if (cut == sizeof(rows) - 1)
+			break; /* behind it is the NUL */
+	}
+}
 
 /* Bytes as they are: line ends, quotes, no line end at the end. */
 static void test_copies(void **state)
@@ -486,7 +642,9 @@ static void test_copies(void **state)
 		snprintf(text, sizeof(text), "Device_id,\"%s\"\r\n0,\"x\"\n\n1,2", copies[i].file);
 		rank_expect(&rank, copies[i].output, text);
 	}
-	assert_int_equal(mp_store_n_notes(rank.store), 0);
+	/* Their last cell may be cut, which is told of each. */
+	assert_int_equal(mp_store_n_notes(rank.store), MP_COUNT(copies));
+	assert_int_equal(rank_notes(&rank, "truncated", NULL), MP_COUNT(copies));
 }
 
 static void test_copy_absent(void **state)
@@ -532,6 +690,7 @@ static void test_copy_empty(void **state)
 	rank_put_text(&rank, "nic_1.csv", "");
 	open_run(ALL);
 	rank_expect(&rank, &cur_nic, "");
+	assert_int_equal(rank_notes(&rank, "truncated", NULL), 1);
 }
 
 static void test_copy_no_memory(void **state)
@@ -589,19 +748,39 @@ static void test_kernel_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_columns),        TEST(test_launch_and_step),
-		TEST(test_step_of_kernel), TEST(test_no_step_column),
-		TEST(test_link_match),     TEST(test_line_ends),
-		TEST(test_quotes),         TEST(test_level0),
-		TEST(test_slices),         TEST(test_headers),
-		TEST(test_lost),           TEST(test_wanted),
-		TEST(test_no_summary),     TEST(test_missing_columns),
-		TEST(test_broken_rows),    TEST(test_nul),
-		TEST(test_empty_files),    TEST(test_many_columns),
-		TEST(test_cuts),           TEST(test_no_memory),
-		TEST(test_copies),         TEST(test_copy_absent),
-		TEST(test_copy_newest),    TEST(test_copy_slices),
-		TEST(test_copy_empty),     TEST(test_copy_no_memory),
+		TEST(test_columns),
+		TEST(test_launch_and_step),
+		TEST(test_step_of_kernel),
+		TEST(test_no_step_column),
+		TEST(test_link_match),
+		TEST(test_line_ends),
+		TEST(test_quotes),
+		TEST(test_level0),
+		TEST(test_slices),
+		TEST(test_headers),
+		TEST(test_lost),
+		TEST(test_wanted),
+		TEST(test_no_summary),
+		TEST(test_missing_columns),
+		TEST(test_broken_rows),
+		TEST(test_nul),
+		TEST(test_empty_files),
+		TEST(test_many_columns),
+		TEST(test_cuts),
+		TEST(test_no_memory),
+		TEST(test_step_without_launch),
+		TEST(test_binary_ts),
+		TEST(test_too_many_columns),
+		TEST(test_title_twice),
+		TEST(test_packed_damage),
+		TEST(test_copy_odd_slices),
+		TEST(test_copy_cuts),
+		TEST(test_copies),
+		TEST(test_copy_absent),
+		TEST(test_copy_newest),
+		TEST(test_copy_slices),
+		TEST(test_copy_empty),
+		TEST(test_copy_no_memory),
 		TEST(test_kernel_shapes),
 	};
 

@@ -120,8 +120,8 @@ static size_t choose(const struct cur_run *run, const struct cur_file_list *list
 	return best;
 }
 
-static mp_status copy(struct cur_run *run, const char *prefix, const char *pattern, struct mp_out *out,
-		      mp_err *err)
+mp_status cur_copy_table(struct cur_run *run, const char *prefix, const char *pattern, struct mp_out *out,
+			 mp_err *err)
 {
 	struct table table = {.run = run, .out = out};
 	struct cur_file_list list;
@@ -159,7 +159,7 @@ static bool wanted(const struct cur_run *run)
 #define COPY(object, prefix, pattern, result, text)                                           \
 	static mp_status write_##object(struct cur_run *run, struct mp_out *out, mp_err *err) \
 	{                                                                                     \
-		return copy(run, prefix, pattern, out, err);                                  \
+		return cur_copy_table(run, prefix, pattern, out, err);                        \
 	}                                                                                     \
 	const struct cur_output cur_##object = {                                              \
 		.name = result,                                                               \
@@ -180,4 +180,3 @@ COPY(hccs, "hccs", "hccs_*.csv", "hccs.csv", "Bandwidth of the links between dev
 COPY(nic, "nic", "nic_*.csv", "nic.csv", "Traffic of the network cards.");
 COPY(roce, "roce", "roce_*.csv", "roce.csv", "Traffic of RoCE.");
 COPY(data_preprocess, "aicpu", "aicpu_[0-9]*.csv", "data_preprocess.csv", "Operators on the AI CPU.");
-COPY(op_statistic, "op_statistic", "op_statistic_*.csv", "op_statistic.csv", "Operators by type.");

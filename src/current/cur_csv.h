@@ -25,11 +25,21 @@ mp_status cur_csv_rows(struct cur_run *run, const struct mp_dir *dir, const char
 bool cur_csv_is_cut(struct cur_run *run, const struct mp_input *input, int64_t row_offset, size_t n_cells,
 		    size_t n_titles);
 
+/* The table <prefix>_* of the export as it is, nothing when there is none (cur_copies.c). Failure: memory. */
+mp_status cur_copy_table(struct cur_run *run, const char *prefix, const char *pattern, struct mp_out *out,
+			 mp_err *err);
+
 static inline struct mp_str cur_csv_field(const struct mp_csv *csv, int column)
 {
 	if (column < 0 || (size_t)column >= csv->n_fields)
 		return (struct mp_str){"", 0};
 	return (struct mp_str){csv->fields[column].text, csv->fields[column].len};
+}
+
+/* "Task Type" of the rows of op_summary that are communication operators and no tasks; HCCL before CANN 8. */
+static inline bool cur_is_communication(struct mp_str task_type)
+{
+	return mp_str_is(task_type, "COMMUNICATION") || mp_str_is(task_type, "HCCL");
 }
 
 #endif

@@ -92,7 +92,7 @@ static bool take(void *user, const struct mp_csv *csv, const int *columns)
 	int64_t dur_ns;
 	size_t i;
 
-	if (mp_str_is(cur_csv_field(csv, columns[TASK_TYPE]), "COMMUNICATION") ||
+	if (cur_is_communication(cur_csv_field(csv, columns[TASK_TYPE])) ||
 	    !scaled(csv, columns, START, &task.begin_ns) || !scaled(csv, columns, DURATION, &dur_ns) ||
 	    __builtin_add_overflow(task.begin_ns, dur_ns, &task.end_ns))
 		return true;

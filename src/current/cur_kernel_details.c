@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "current/cur_cpu_kernels.h"
 #include "current/cur_csv.h"
 #include "current/cur_outputs.h"
 
@@ -634,6 +635,8 @@ static mp_status write_details(struct cur_run *run, struct mp_out *out, mp_err *
 	mp_status status;
 	size_t i;
 
+	if (cur_has_cpu_kernels(run))
+		return cur_cpu_kernel_details(run, out, err);
 	MP_TRY(cur_load_links(run, err));
 	MP_TRY(cur_load_steps(run, err));
 	details = mp_calloc(1, sizeof(*details));
@@ -661,7 +664,7 @@ static mp_status write_details(struct cur_run *run, struct mp_out *out, mp_err *
 
 static bool wanted(const struct cur_run *run)
 {
-	return run->params.npu && !run->params.level_none;
+	return (run->params.npu && !run->params.level_none) || cur_has_cpu_kernels(run);
 }
 
 const struct cur_output cur_kernel_details = {

@@ -3,6 +3,7 @@
  * operator_details.csv. Input: FRAMEWORK/mindspore.record_shapes. Output: names and input shapes in
  * file order (analysis-current.md section 8.6).
  */
+#include "current/cur_cpu_kernels.h"
 #include "current/cur_csv.h"
 #include "current/cur_outputs.h"
 #include "current/cur_tlv.h"
@@ -39,16 +40,20 @@ static mp_status write_details(struct cur_run *run, struct mp_out *out, mp_err *
 	struct rows rows = {.out = out};
 	bool found;
 
+	uint64_t before = out->written + out->len;
+
 	MP_TRY(cur_tlv_walk(run, RECORD_SHAPES_FILE, 0, put_row, &rows, &found, err));
 	if (!found && run->params.found && run->params.npu)
 		mp_store_note(run->store, MP_PROBLEM, "no-record-shapes", run->framework.path, -1,
 			      "no '%s': shapes of operators are not known", RECORD_SHAPES_FILE);
+	if (cur_has_cpu_kernels(run) && out->written + out->len == before)
+		return cur_cpu_operator_details(run, out, err);
 	return MINDPROF_OK;
 }
 
 static bool wanted(const struct cur_run *run)
 {
-	return run->params.cpu && run->params.record_shapes;
+	return (run->params.cpu && run->params.record_shapes) || cur_has_cpu_kernels(run);
 }
 
 const struct cur_output cur_operator_details = {

@@ -125,6 +125,7 @@ BY_STEP = {"communication.json", "communication_matrix.json", "kernel_details.cs
 HOST = TIMELINE | BY_STEP
 EXPORT = BY_STEP | {"api_statistic.csv", "data_preprocess.csv", "hbm.csv", "hccs.csv", "l2_cache.csv", "nic.csv",
                     "npu_module_mem.csv", "op_statistic.csv", "pcie.csv", "roce.csv"}
+HOST_KERNELS = {"kernel_details.csv", "op_statistic.csv"}  # of the operators on the CPU where there is no device
 
 # ---------------------------------------------------------------- what is wanted in default mode
 
@@ -151,7 +152,7 @@ CASES = {
     "op_summary slices with different headers": Case(
         cut_summary(True), 0, ["op-summary-headers"], (), {"kernel_details.csv"}),
     "op_summary says Block Num": Case(replace(SUMMARY, b"Block Dim", b"Block Num"), 0, (), (), {"kernel_details.csv"}),
-    "no op_statistic": Case(remove(EXPORTED + "op_statistic_*.csv"), 3, ["no-statistic"], {"op_statistic.csv"}),
+    "no op_statistic": Case(remove(EXPORTED + "op_statistic_*.csv"), 3, ["no-statistic"], (), {"op_statistic.csv"}),
     "no op_range": Case(remove(RANGES), 3, ["no-op-range"], {"dataset.csv"}, HOST),
     "op_range cut off by 7 bytes": Case(change(RANGES, lambda c: c[:-7]), 3, ["mindspore.op_range"]),
     "op_range empty": Case(change(RANGES, lambda c: b""), 3, ["mindspore.op_range"], {"dataset.csv"}, HOST),
@@ -191,7 +192,8 @@ CASES = {
     "export_type db": Case(parameter("export_type", ["db"])),
     "export_type text and db": Case(parameter("export_type", ["text", "db"])),
     "activities CPU": Case(
-        parameter("activities", ["CPU"]), 0, (), EXPORT | {"operator_memory.csv"}, TIMELINE | {"memory_record.csv"}),
+        parameter("activities", ["CPU"]), 0, (), EXPORT - HOST_KERNELS | {"operator_memory.csv"},
+        TIMELINE | HOST_KERNELS | {"memory_record.csv"}),
     "activities NPU": Case(
         parameter("activities", ["NPU"]), 0, (), {"dataset.csv", "operator_details.csv", "operator_memory.csv"},
         HOST | {"memory_record.csv"}),

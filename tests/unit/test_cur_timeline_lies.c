@@ -88,7 +88,7 @@ struct lie {
 #define ONES "\xff\xff\xff\xff\xff\xff\xff\xff"
 
 static const struct lie lies[] = {
-	{0, "\x7f\x7f", 2, "", 3}, /* the type of a record says nothing */
+	{0, "\x7f\x7f", 2, "", 3},    /* the type of a record says nothing */
 	{2, ONES, 4, "truncated", 2}, /* its fixed part and name are there */
 	{2, "\xff\xff\xff\x7f", 4, "truncated", 2},
 	{BODY, ONES, 8, "", 3},                   /* thread -1 */

@@ -250,6 +250,8 @@ static void a_run_without_anything_to_read_is_incomplete(void **state)
 	assert_int_equal(note.count, 1);
 	assert_true(mindprof_trace_note(trace, 2, &note));
 	assert_string_equal(note.code, "nothing-to-read");
+	assert_string_equal(note.text,
+			    "nothing here can be read by this version"); /* no path of the machine */
 	assert_int_equal(note.severity, MINDPROF_PROBLEM);
 	assert_string_equal(note.path, "");
 	assert_false(mindprof_trace_note(trace, 3, &note));

@@ -277,7 +277,9 @@ static mp_status work(void *user, size_t index, unsigned worker MP_UNUSED, mp_er
 		cli_no_memory();
 	else if (!run->left_out)
 		code = analyse_run(all, run, out, err_out);
-	if ((out && fclose(out)) | (err_out && fclose(err_out)))
+	if (out && fclose(out))
+		code = cli_no_memory();
+	if (err_out && fclose(err_out))
 		code = cli_no_memory();
 	end_run(all, run, code);
 	return MINDPROF_OK;

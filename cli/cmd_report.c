@@ -43,6 +43,11 @@ static const struct view screen[] = {
 	{"step_times", "step,computing_ns,not_overlapped_ns,free_ns,preparing_ns,computing_share", NULL, NULL,
 	 true},
 	{"kernels", "name,count,total_ns,avg_ns,max_ns,share", NULL, NULL, true},
+	{"communication", "type,group,count,total_ns,wait_ns,size_bytes,bandwidth_gb_s,share", NULL, NULL,
+	 true},
+	{"data_pipeline", "operation,workers,queue_used_share,queue_empty_share,cpu_share,verdict", NULL,
+	 NULL, true},
+	{"device_memory", "owner,allocations,held_bytes,share,step", NULL, NULL, true},
 	{"steps", "step,dur_ns,covered_ns,waiting_ns,gap_ns,share,mark", "dur_ns", NULL, false},
 	/* without operators this table has the ranges, which come next anyway */
 	{"operators", "name,count,total_ns,avg_ns,max_ns,share", NULL, "operator_types", false},

@@ -453,6 +453,8 @@ static mp_status load(struct cur_run *run, struct cur_pipeline *out, mp_err *err
 	mp_input_close(&input);
 	if (status || !out->found)
 		return status;
+	if (!cur_pipeline_find_feeders(out))
+		return mp_err_nomem(err, out->ops.len * sizeof(*out->feeders));
 	MP_TRY(load_cpu(&loading, err));
 	return load_times(&loading, err);
 }
@@ -484,6 +486,7 @@ void cur_pipeline_free(struct cur_pipeline *pipeline)
 	for (i = 0; i < pipeline->ops.len; i++)
 		release_op(&pipeline->ops.at[i]);
 	mp_vec_release(&pipeline->ops);
+	mp_free(pipeline->feeders);
 	mp_free(pipeline);
 }
 

@@ -20,6 +20,7 @@ struct cur_pipeline_op {
 struct cur_pipeline {
 	MP_VEC(struct cur_pipeline_op) ops; /* by id */
 	struct mp_str interval;             /* JSON text; borrowed from the string table */
+	const struct cur_pipeline_op **feeders; /* owned; by place: see cur_pipeline_feeder */
 	bool found, has_cpu, has_times, is_device_queue;
 	size_t n_cpu_ops;                   /* of the CPU file, op -1 left out */
 	double times_ms[3];                 /* sums: pipeline, push, batch */
@@ -31,5 +32,34 @@ mp_status cur_load_pipeline(struct cur_run *run, mp_err *err);
 /* NULL when there is no such op. */
 const struct cur_pipeline_op *cur_pipeline_op(const struct cur_pipeline *pipeline, int64_t id);
 double cur_pipeline_queue_mean(const struct cur_pipeline_op *op);
+
+/* ---- figures (cur_minddata_figures.c); -1 = not known ---- */
+
+#define CUR_PIPELINE_BUSY_PCT 75.0
+#define CUR_PIPELINE_IDLE_PCT 20.0
+#define CUR_PIPELINE_EMPTY_QUEUE_PCT 10.0
+#define CUR_PIPELINE_LEAF_QUEUE_PCT 50.0
+#define CUR_PIPELINE_QUEUE_GAP_PCT 50.0
+#define CUR_PIPELINE_STARVED_PCT 60.0
+
+double cur_pipeline_queue_size(const struct cur_pipeline_op *op);     /* mean, 2 decimals */
+double cur_pipeline_queue_use(const struct cur_pipeline_op *op);      /* percent of its length */
+double cur_pipeline_queue_empty(const struct cur_pipeline_op *op);    /* percent of the samples */
+double cur_pipeline_cpu_use(const struct cur_pipeline_op *op);        /* percent of a core */
+double cur_pipeline_cpu_per_worker(const struct cur_pipeline_op *op); /* percent of a core */
+/* "Batch" of "BatchOp". */
+struct mp_str cur_pipeline_name(const struct cur_pipeline_op *op);
+bool cur_pipeline_is(const struct cur_pipeline_op *op, const char *name);
+/* Operations that do no work of their own. */
+bool cur_pipeline_is_passive(const struct cur_pipeline_op *op);
+bool cur_pipeline_is_device_queue(const struct cur_run *run, const struct cur_pipeline_op *op);
+/* Fills feeders, after everything else. False when memory is out. */
+bool cur_pipeline_find_feeders(struct cur_pipeline *pipeline);
+/* The nearest operation along first children that has a queue; NULL = none. */
+const struct cur_pipeline_op *cur_pipeline_feeder(const struct cur_pipeline *pipeline,
+						  const struct cur_pipeline_op *op);
+/* The operation nearest to the root that holds the others up, NULL = none; *busy tells why. */
+const struct cur_pipeline_op *cur_pipeline_bottleneck(const struct cur_run *run, const struct cur_pipeline *pipeline,
+						      bool *busy);
 
 #endif

@@ -12,132 +12,15 @@
 
 #include "base/banned.h"
 
-#define BUSY_PCT 75.0
-#define IDLE_PCT 20.0
-#define EMPTY_QUEUE_PCT 10.0
-#define LEAF_QUEUE_PCT 50.0
-#define QUEUE_GAP_PCT 50.0
-#define STARVED_PCT 60.0
-
 struct summary {
 	const struct cur_run *run;
 	const struct cur_pipeline *pipeline;
 	struct mp_out *out;
-	const struct cur_pipeline_op **feeders; /* owned; by place of the operation: see find_feeders */
-	struct mp_buf buf;                      /* one item */
+	struct mp_buf buf; /* one item */
 	bool no_memory;
 	bool csv;
 	bool first_key, first_item;
 };
-
-/* ---- figures ---- */
-
-static double queue_mean(const struct cur_pipeline_op *op)
-{
-	return op->has_queue && op->sizes.len ? cur_round(cur_pipeline_queue_mean(op), 2) : -1;
-}
-
-static double queue_use(const struct cur_pipeline_op *op)
-{
-	if (!op->has_queue || !op->sizes.len || op->queue_length <= 0)
-		return -1;
-	return cur_round(100 * queue_mean(op) / (double)op->queue_length, 2);
-}
-
-static double queue_empty(const struct cur_pipeline_op *op)
-{
-	size_t n = 0, i;
-
-	if (!op->has_queue || !op->sizes.len)
-		return -1;
-	for (i = 0; i < op->sizes.len; i++)
-		n += op->sizes.at[i] == 0;
-	return cur_round(100 * (double)n / (double)op->sizes.len, 2);
-}
-
-static double cpu_use(const struct cur_pipeline_op *op)
-{
-	return op->n_cpu ? cur_round(op->cpu_sum / (double)op->n_cpu, 2) : 0;
-}
-
-static double cpu_per_worker(const struct cur_pipeline_op *op)
-{
-	if (op->n_workers <= 0 || cpu_use(op) < 0)
-		return -1;
-	return cur_round(cpu_use(op) / (double)op->n_workers, 2);
-}
-
-/*
- * Of each operation the nearest one along first children that has a queue; NULL = none. The operations that
- * one passes on the way have the same, so that each is passed once. False when memory is out.
- */
-static bool find_feeders(struct summary *summary)
-{
-	const struct cur_pipeline *pipeline = summary->pipeline;
-	size_t n = pipeline->ops.len, i;
-	bool *known = mp_calloc(n + 1, sizeof(*known));
-	MP_VEC(size_t) way = {0};
-	bool good = known != NULL;
-
-	summary->feeders = mp_calloc(n + 1, sizeof(struct cur_pipeline_op *));
-	good = good && summary->feeders;
-	for (i = 0; good && i < n; i++) {
-		const struct cur_pipeline_op *op = &pipeline->ops.at[i], *found = NULL;
-		size_t place = i;
-
-		for (way.len = 0; good && op && !known[place];) {
-			known[place] = true; /* also ends a cycle */
-			good = mp_vec_push(&way, place);
-			op = op->children.len ? cur_pipeline_op(pipeline, op->children.at[0]) : NULL;
-			if (op && queue_mean(op) != -1) {
-				found = op;
-				break;
-			}
-			place = op ? (size_t)(op - pipeline->ops.at) : 0;
-		}
-		if (op && !found)
-			found = summary->feeders[place];
-		while (way.len)
-			summary->feeders[way.at[--way.len]] = found;
-	}
-	mp_vec_release(&way);
-	mp_free(known);
-	return good;
-}
-
-static const struct cur_pipeline_op *feeder(const struct summary *summary, const struct cur_pipeline_op *op)
-{
-	return summary->feeders[op - summary->pipeline->ops.at];
-}
-
-static struct mp_str name_of(const struct cur_pipeline_op *op)
-{
-	return (struct mp_str){op->type.text, op->type.len >= 2 ? op->type.len - 2 : 0};
-}
-
-static bool is_name(const struct cur_pipeline_op *op, const char *text)
-{
-	return mp_str_is(name_of(op), text);
-}
-
-static bool is_device_queue(const struct summary *summary, const struct cur_pipeline_op *op)
-{
-	return is_name(op, "DeviceQueue") ||
-	       (cur_corrects(summary->run, CUR_FIX_DATA_QUEUE) && is_name(op, "DataQueue"));
-}
-
-/* Operations that do no work of their own. */
-static bool is_passive(const struct cur_pipeline_op *op)
-{
-	static const char *const names[] = {"Barrier", "Concat", "EpochCtrl", "Rename", "Repeat",
-					    "Shuffle", "Skip",   "Take",      "Zip"};
-	size_t i;
-
-	for (i = 0; i < MP_COUNT(names); i++)
-		if (is_name(op, names[i]))
-			return true;
-	return false;
-}
 
 /* ---- items ---- */
 
@@ -201,7 +84,7 @@ static void put_text(struct summary *summary)
 
 static void add_label(struct summary *summary, const struct cur_pipeline_op *op)
 {
-	struct mp_str name = name_of(op);
+	struct mp_str name = cur_pipeline_name(op);
 
 	mp_buf_add(&summary->buf, name.text, name.len);
 	mp_buf_printf(&summary->buf, "(id=%lld)", (long long)op->id);
@@ -241,7 +124,7 @@ static void put_column(struct summary *summary, const char *key, enum column col
 	begin_key(summary, key);
 	for (i = 0; i < summary->pipeline->ops.len; i++) {
 		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		struct mp_str name = name_of(op);
+		struct mp_str name = cur_pipeline_name(op);
 
 		if (column == NAMES)
 			mp_buf_add(&summary->buf, name.text, name.len);
@@ -294,10 +177,11 @@ static void put_cpu_findings(struct summary *summary)
 
 	for (i = 0; i < summary->pipeline->ops.len; i++) {
 		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		double use = cpu_per_worker(op);
-		bool busy = use > BUSY_PCT, idle = use < IDLE_PCT && op->n_workers > 1;
+		double use = cur_pipeline_cpu_per_worker(op);
+		bool busy = use > CUR_PIPELINE_BUSY_PCT,
+		     idle = use < CUR_PIPELINE_IDLE_PCT && op->n_workers > 1;
 
-		if (is_passive(op) || (!busy && !idle))
+		if (cur_pipeline_is_passive(op) || (!busy && !idle))
 			continue;
 		begin_finding(summary, "cpu_analysis_details", &any);
 		add_label(summary, op);
@@ -316,7 +200,7 @@ static void put_leaf(struct summary *summary, const struct cur_pipeline_op *op, 
 	begin_finding(summary, "queue_analysis_details", any);
 	add_label(summary, op);
 	mp_buf_add_str(&summary->buf, ": reads the data and fills ");
-	add_figure(summary, queue_use(op));
+	add_figure(summary, cur_pipeline_queue_use(op));
 	mp_buf_printf(&summary->buf, " of its queue with %lld workers; more may read faster",
 		      (long long)op->n_workers);
 	put_text(summary);
@@ -328,9 +212,9 @@ static void put_gap(struct summary *summary, const struct cur_pipeline_op *op,
 	begin_finding(summary, "queue_analysis_details", any);
 	add_label(summary, op);
 	mp_buf_add_str(&summary->buf, ": its input queue is ");
-	add_figure(summary, queue_use(in));
+	add_figure(summary, cur_pipeline_queue_use(in));
 	mp_buf_add_str(&summary->buf, " full and its output queue ");
-	add_figure(summary, queue_use(op));
+	add_figure(summary, cur_pipeline_queue_use(op));
 	mp_buf_add_str(&summary->buf, "; ");
 	add_label(summary, in);
 	mp_buf_printf(&summary->buf, " is faster than its %lld workers", (long long)op->n_workers);
@@ -343,7 +227,7 @@ static void put_starved(struct summary *summary, const struct cur_pipeline_op *o
 	begin_finding(summary, "queue_analysis_details", any);
 	add_label(summary, op);
 	mp_buf_add_str(&summary->buf, ": finds its input queue empty in ");
-	add_figure(summary, queue_empty(in));
+	add_figure(summary, cur_pipeline_queue_empty(in));
 	mp_buf_add_str(&summary->buf, " of the samples; the host is slower than the device");
 	put_text(summary);
 }
@@ -355,47 +239,26 @@ static void put_queue_findings(struct summary *summary)
 
 	for (i = 0; i < summary->pipeline->ops.len; i++) {
 		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		const struct cur_pipeline_op *in = feeder(summary, op);
-		double use = queue_use(op);
+		const struct cur_pipeline_op *in = cur_pipeline_feeder(summary->pipeline, op);
+		double use = cur_pipeline_queue_use(op);
 
-		if (is_passive(op) || is_name(op, "Batch"))
+		if (cur_pipeline_is_passive(op) || cur_pipeline_is(op, "Batch"))
 			continue;
-		if (!in && use != -1 && use < LEAF_QUEUE_PCT)
+		if (!in && use != -1 && use < CUR_PIPELINE_LEAF_QUEUE_PCT)
 			put_leaf(summary, op, &any);
-		else if (in && is_device_queue(summary, op) && queue_empty(in) > STARVED_PCT)
+		else if (in && cur_pipeline_is_device_queue(summary->run, op) &&
+			 cur_pipeline_queue_empty(in) > CUR_PIPELINE_STARVED_PCT)
 			put_starved(summary, op, in, &any);
-		else if (in && use != -1 && queue_use(in) != -1 && queue_use(in) - use > QUEUE_GAP_PCT)
+		else if (in && use != -1 && cur_pipeline_queue_use(in) != -1 &&
+			 cur_pipeline_queue_use(in) - use > CUR_PIPELINE_QUEUE_GAP_PCT)
 			put_gap(summary, op, in, &any);
 	}
-}
-
-/* The operation nearest to the root that holds the others up; *busy tells why. */
-static const struct cur_pipeline_op *bottleneck(struct summary *summary, bool *busy)
-{
-	const struct cur_pipeline_op *found = NULL;
-	size_t i;
-
-	for (i = summary->pipeline->ops.len; i-- > 0;) {
-		const struct cur_pipeline_op *op = &summary->pipeline->ops.at[i];
-		const struct cur_pipeline_op *in = feeder(summary, op);
-		double use = cpu_per_worker(op);
-
-		if (is_passive(op) || is_device_queue(summary, op))
-			continue;
-		if (use > BUSY_PCT ||
-		    (use < IDLE_PCT && in &&
-		     (queue_use(in) < EMPTY_QUEUE_PCT || queue_use(op) - queue_use(in) > QUEUE_GAP_PCT))) {
-			found = op;
-			*busy = use > BUSY_PCT;
-		}
-	}
-	return found;
 }
 
 static void put_bottleneck(struct summary *summary)
 {
 	bool busy = false;
-	const struct cur_pipeline_op *op = bottleneck(summary, &busy);
+	const struct cur_pipeline_op *op = cur_pipeline_bottleneck(summary->run, summary->pipeline, &busy);
 
 	if (!op)
 		return;
@@ -405,7 +268,7 @@ static void put_bottleneck(struct summary *summary)
 	begin_key(summary, "bottleneck_suggestion");
 	add_label(summary, op);
 	mp_buf_add_str(&summary->buf, ": each worker keeps ");
-	add_figure(summary, cpu_per_worker(op));
+	add_figure(summary, cur_pipeline_cpu_per_worker(op));
 	mp_buf_printf(&summary->buf, " of a core busy with %lld workers; ", (long long)op->n_workers);
 	mp_buf_add_str(&summary->buf,
 		       busy ? "raise their number" : "its queues are out of balance, raise prefetch_size");
@@ -427,17 +290,17 @@ static void put_all(struct summary *summary)
 	put_column(summary, "op_names", NAMES);
 	put_column(summary, "pipeline_ops", LABELS);
 	put_column(summary, "num_workers", WORKERS);
-	put_figures(summary, "queue_average_size", queue_mean);
-	put_figures(summary, "queue_utilization_pct", queue_use);
-	put_figures(summary, "queue_empty_freq_pct", queue_empty);
+	put_figures(summary, "queue_average_size", cur_pipeline_queue_size);
+	put_figures(summary, "queue_utilization_pct", cur_pipeline_queue_use);
+	put_figures(summary, "queue_empty_freq_pct", cur_pipeline_queue_empty);
 	put_column(summary, "children_ids", CHILDREN);
 	put_column(summary, "parent_id", PARENT);
-	put_figures(summary, "avg_cpu_pct", cpu_use);
+	put_figures(summary, "avg_cpu_pct", cur_pipeline_cpu_use);
 	put_time(summary, "per_pipeline_time", 0);
 	put_time(summary, "per_push_queue_time", 1);
 	put_time(summary, "per_batch_time", 2);
 	if (pipeline->n_cpu_ops == pipeline->ops.len) {
-		put_figures(summary, "avg_cpu_pct_per_worker", cpu_per_worker);
+		put_figures(summary, "avg_cpu_pct_per_worker", cur_pipeline_cpu_per_worker);
 		if (ids_are_places(pipeline)) {
 			put_cpu_findings(summary);
 			put_queue_findings(summary);
@@ -458,11 +321,8 @@ static mp_status write_summary(struct cur_run *run, bool csv, struct mp_out *out
 	    ((!pipeline->has_cpu || !pipeline->has_times) && !cur_corrects(run, CUR_FIX_LOST_OUTPUTS)))
 		return MINDPROF_OK;
 	mp_buf_init(&summary.buf, SIZE_MAX / 8);
-	summary.no_memory = !find_feeders(&summary);
-	if (!summary.no_memory)
-		put_all(&summary);
+	put_all(&summary);
 	mp_buf_release(&summary.buf);
-	mp_free(summary.feeders);
 	return summary.no_memory ? mp_err_nomem(err, 0) : MINDPROF_OK;
 }
 

@@ -8,5 +8,8 @@ const struct cur_table *const cur_tables[] = {
 	&cur_table_step_times,
 	&cur_table_kernels,
 	&cur_table_kernel_shapes,
+	&cur_table_communication,
+	&cur_table_data_pipeline,
+	&cur_table_device_memory,
 	NULL,
 };

@@ -14,6 +14,7 @@ struct cur_table {
 
 /* NULL-terminated, in the order of a report. */
 extern const struct cur_table *const cur_tables[];
-extern const struct cur_table cur_table_step_times, cur_table_kernels, cur_table_kernel_shapes;
+extern const struct cur_table cur_table_step_times, cur_table_kernels, cur_table_kernel_shapes,
+	cur_table_communication, cur_table_data_pipeline, cur_table_device_memory;
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "current/cur_outputs.h"
+#include "current/cur_tables.h"
 
 /* Sets of corrections. */
 #define ALL CUR_FIX_ALL
@@ -153,6 +154,37 @@ static inline void rank_expect(struct rank *rank, const struct cur_output *outpu
 	assert_string_equal(text, expected);
 	assert_int_equal(size, strlen(expected));
 	free(text);
+}
+
+/* A table as text: cells joined by '|', '-' for missing, doubles with 4 digits, a line per row. */
+static inline char *rank_table(struct rank *rank, const struct cur_table *table, char *text, size_t size)
+{
+	struct mp_table made;
+	mp_err err = {0};
+	size_t r, c, len = 0;
+
+	mp_table_init(&made, table->shape);
+	rank_good(table->fill(&rank->run, &made, &err), &err);
+	text[0] = '\0';
+	for (r = 0; r < made.n_rows; r++)
+		for (c = 0; c < table->shape->n_columns; c++) {
+			const struct mp_value *value = &mp_table_row(&made, r)[c];
+			const char *end = c + 1 < table->shape->n_columns ? "|" : "\n";
+
+			assert_true(len < size - 1);
+			if (value->missing)
+				len += (size_t)snprintf(text + len, size - len, "-%s", end);
+			else if (table->shape->columns[c].type == MP_TYPE_INT)
+				len += (size_t)snprintf(text + len, size - len, "%lld%s", (long long)value->i,
+							end);
+			else if (table->shape->columns[c].type == MP_TYPE_DOUBLE)
+				len += (size_t)snprintf(text + len, size - len, "%.4g%s", value->d, end);
+			else
+				len += (size_t)snprintf(text + len, size - len, "%s%s", value->s.text, end);
+		}
+	assert_true(made.n_rows || made.empty_reason);
+	mp_table_release(&made);
+	return text;
 }
 
 /* How many notes have the code; count gets how often the last of them came. */

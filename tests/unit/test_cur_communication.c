@@ -239,6 +239,54 @@ static void test_ranks_of_links(void **state)
 	free(text);
 }
 
+/* ---- table ---- */
+
+/*
+ * Both operators are of one type and group g: 1.5 + 2 ms, transit 0.5 + 1.5, wait 1 + 1. SDMA 1 MB without
+ * time, RDMA 12 MB in 2 ms: 13 MB in 2 ms = 6.5 GB/s. The send: 0.5 ms of 4 ms together.
+ */
+static void test_table(void **state)
+{
+	static const char send[] =
+		", \"hcom_send__1@h\": {\"Communication Time Info\": {\"Elapse Time(ms)\": 0.5}}}";
+	struct mp_buf text;
+	char found[512];
+
+	(void)state;
+	mp_buf_init(&text, SIZE_MAX);
+	mp_buf_add(&text, priced_ops, sizeof(priced_ops) - 2);
+	mp_buf_add_str(&text, send);
+	/* of one type: "a__1", "a__2" */
+	memcpy(strstr(text.data, "\"b@g\""), "\"a@g\"", 5);
+	put_ops(text.data);
+	open_run(ALL);
+	/* equal names: the second replaces the first */
+	assert_string_equal(rank_table(&rank, &cur_table_communication, found, sizeof(found)),
+			    "a|collective|g|1|2000000|1500000|1000000|9000000|6|0.8\n"
+			    "hcom_send_|p2p|h|1|500000|0|0|0|-|0.2\n");
+	put_ops(priced_ops);
+	open_run(ALL);
+	assert_string_equal(rank_table(&rank, &cur_table_communication, found, sizeof(found)),
+			    "b|collective|g|1|2000000|1500000|1000000|9000000|6|0.5714\n"
+			    "a|collective|g|1|1500000|500000|1000000|4000000|8|0.4286\n");
+	mp_buf_release(&text);
+}
+
+/* "a__1@g" and "a__2@g" are of type "a_": 1 + 3 ms, 2 of them. */
+static void test_table_groups(void **state)
+{
+	char found[512];
+
+	(void)state;
+	put_ops("{\"a__1@g\": {\"Communication Time Info\": {\"Elapse Time(ms)\": 1}},"
+		" \"a__2@g\": {\"Communication Time Info\": {\"Elapse Time(ms)\": 3}},"
+		" \"a__3@h\": {\"Communication Time Info\": {\"Elapse Time(ms)\": 12, \"Wait Time(ms)\": -1}}}");
+	open_run(ALL);
+	assert_string_equal(
+		rank_table(&rank, &cur_table_communication, found, sizeof(found)),
+		"a_|collective|h|1|12000000|0|0|0|-|0.75\na_|collective|g|2|4000000|0|0|0|-|0.25\n");
+}
+
 /* ---- lies ---- */
 
 static void test_nan_is_null(void **state)
@@ -288,6 +336,7 @@ static void test_lies(void **state)
 		"{\"Send\": {\"0-1\": {}}, \"Total\": {\"0-1\": {}}}",
 	};
 	uint64_t modes[] = {ALL, 0};
+	char table[4096];
 	size_t i, m;
 
 	(void)state;
@@ -298,6 +347,7 @@ static void test_lies(void **state)
 			open_run(modes[m]);
 			free(written(&cur_communication_json));
 			free(written(&cur_communication_matrix));
+			rank_table(&rank, &cur_table_communication, table, sizeof(table));
 			assert_true(rank_notes(&rank, "bad-json", NULL) <= 2); /* one per file */
 		}
 }
@@ -367,6 +417,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_total_bandwidth, make, drop),
 		cmocka_unit_test_setup_teardown(test_unstarted_op, make, drop),
 		cmocka_unit_test_setup_teardown(test_ranks_of_links, make, drop),
+		cmocka_unit_test_setup_teardown(test_table, make, drop),
+		cmocka_unit_test_setup_teardown(test_table_groups, make, drop),
 		cmocka_unit_test_setup_teardown(test_nan_is_null, make, drop),
 		cmocka_unit_test_setup_teardown(test_lies, make, drop),
 		cmocka_unit_test_setup_teardown(test_truncation, make, drop),

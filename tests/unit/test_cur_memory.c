@@ -191,6 +191,42 @@ static void test_order_of_rows(void **state)
 			    ROW("first address", "1719800000000000.0", "N/A", "N/A", KEPT));
 }
 
+/*
+ * a holds 1000 from 1 to 4 us, b 500 from 2, c 700 from 4 on (in the place of a), b again 100 from 3 to 5: at
+ * 3 us 1600 are held, at 4 us 1300.
+ */
+static void test_peak(void **state)
+{
+	char found[512];
+
+	(void)state;
+	add_event(1000, 64, 1000, 0, "a");
+	add_event(2000, 128, 500, 0, "b");
+	add_event(3000, 256, 100, 0, "b");
+	add_event(4000, 64, RELEASE, 0, "");
+	add_event(4000, 512, 700, 0, "c");
+	add_event(5000, 256, RELEASE, 0, "");
+	put_usage();
+	rank_open(&rank, ALL);
+	assert_string_equal(rank_table(&rank, &cur_table_device_memory, found, sizeof(found)),
+			    "a|0|1|1000|0.625|-\nb|0|2|600|0.375|-\n");
+}
+
+/* What is released at the moment of another allocation does not count with it: 1000, not 1700. */
+static void test_peak_of_a_handover(void **state)
+{
+	char found[512];
+
+	(void)state;
+	add_event(1000, 64, 1000, 0, "a");
+	add_event(4000, 512, 700, 0, "");
+	add_event(4000, 64, RELEASE, 0, "");
+	put_usage();
+	rank_open(&rank, ALL);
+	assert_string_equal(rank_table(&rank, &cur_table_device_memory, found, sizeof(found)),
+			    "a|0|1|1000|1|-\n");
+}
+
 /* ---- memory_record ---- */
 
 static void put_pools(const char *name)
@@ -280,6 +316,7 @@ static void test_record_lies(void **state)
 {
 	static const uint32_t lengths[] = {0, 1, 99, 100, 105, 106, 0x7fffffff, 0xffffffff};
 	static const uint64_t numbers[] = {0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
+	char table[1024];
 	size_t i, k;
 
 	(void)state;
@@ -299,6 +336,7 @@ static void test_record_lies(void **state)
 			add_event((int64_t)numbers[k], numbers[k], RELEASE, 0, "");
 			put_usage();
 			write_all(ALL);
+			rank_table(&rank, &cur_table_device_memory, table, sizeof(table));
 			write_all(0);
 		}
 }
@@ -355,6 +393,8 @@ int main(void)
 		TEST(test_leading_releases),
 		TEST(test_double_allocation),
 		TEST(test_order_of_rows),
+		TEST(test_peak),
+		TEST(test_peak_of_a_handover),
 		TEST(test_memory_record),
 		TEST(test_memory_of_another_rank),
 		TEST(test_truncated_records),

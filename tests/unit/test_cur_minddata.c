@@ -105,6 +105,30 @@ static void test_summary(void **state)
 	assert_int_equal(mp_store_n_notes(rank.store), 0);
 }
 
+/* The figures of test_summary as shares; the device queue's feeder Map is empty in half of the samples: it
+ * keeps up. */
+static void test_table(void **state)
+{
+	char found[512];
+
+	(void)state;
+	put_all();
+	rank_open(&rank, ALL);
+	assert_string_equal(rank_table(&rank, &cur_table_data_pipeline, found, sizeof(found)),
+			    "DeviceQueue(id=0)|4|-|-|-|0.005|keeps up\n"
+			    "Rename(id=1)|4|-|-|-|0|-\n"
+			    "Map(id=2)|4|8|0.125|0.5|0.825|bottleneck: workers are busy\n"
+			    "TFReader(id=3)|4|8|1|0|0.0312|-\n");
+	/* nothing but the pipeline: no processors, so no bottleneck */
+	put_text(CPU, "{}");
+	rank_open(&rank, ALL);
+	assert_string_equal(rank_table(&rank, &cur_table_data_pipeline, found, sizeof(found)),
+			    "DeviceQueue(id=0)|4|-|-|-|-|keeps up\n"
+			    "Rename(id=1)|4|-|-|-|-|-\n"
+			    "Map(id=2)|4|8|0.125|0.5|-|-\n"
+			    "TFReader(id=3)|4|8|1|0|-|-\n");
+}
+
 /* ---- what is missing ---- */
 
 static void test_missing_files_are_named(void **state)
@@ -287,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_raw, make, drop),
 		cmocka_unit_test_setup_teardown(test_summary, make, drop),
+		cmocka_unit_test_setup_teardown(test_table, make, drop),
 		cmocka_unit_test_setup_teardown(test_missing_files_are_named, make, drop),
 		cmocka_unit_test_setup_teardown(test_absurd_times, make, drop),
 		cmocka_unit_test_setup_teardown(test_a_cycle_ends, make, drop),

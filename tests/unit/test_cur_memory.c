@@ -348,8 +348,8 @@ static void test_text_lies(void **state)
 		"\n",
 		"x",
 		"Timestamp(ns)\n1\n",
-		"Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total Active(Byte)\n,,,\n"
-		"-9223372036854775808,1e400,nan,-1\n9223372036854775808,1,1,1\nx\n\"",
+		("Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total Active(Byte)\n,,,\n"
+		 "-9223372036854775808,1e400,nan,-1\n9223372036854775808,1,1,1\nx\n\""),
 		"Device_id,Component,Timestamp(us),Total Allocated(KB),Total Reserved(KB),Device\n0,GE,1e300,nan,inf,\"\n",
 		"Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n0,APP,0,0,x,\xff\n0,APP,0,0,-1e308,9223372036854775807999\n",
 		"a,b\n\"1\"\"\",2,3,4\n,,,,,,,,,,\n",

@@ -257,8 +257,8 @@ static void test_lies(void **state)
 		"{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"op_type\": \"\", \"children\": {}}]}",
 		"{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"op_type\": \"\xff\\u0000\\\"\"}]}",
 		"{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"metrics\": {\"output_queue\": {\"length\": 0}}}]}",
-		"{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"metrics\": {\"output_queue\": {\"length\": 1,"
-		" \"size\": [9223372036854775807, 9223372036854775807, -1, 1e400, \"x\", {}]}}}]}",
+		("{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"metrics\": {\"output_queue\": {\"length\": 1,"
+		 " \"size\": [9223372036854775807, 9223372036854775807, -1, 1e400, \"x\", {}]}}}]}"),
 		"{\"sampling_interval\": 1, \"op_info\": [{\"op_id\": 0, \"metrics\": {\"user_utilization\": [1e308, 1e308]}}]}",
 		"{\"sampling_interval\": \"a,b\\\"\", \"op_info\": [{\"op_id\": 0}]}",
 		"0 0 2 1e5 3\n\n \n0 9 9 9 9 9 9\n1 0 2 99999999999999999999 1\nx",

@@ -4,6 +4,7 @@
  * (analysis-current.md section 2.1).
  */
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -54,9 +55,27 @@ static bool holds(const struct mp_dir *dir, bool (*is_one)(const struct mp_dir_e
 	return found;
 }
 
+static bool is_database(const struct mp_dir_entry *entry)
+{
+	return entry->is_file && !fnmatch("ascend_*_profiler*.db", entry->name, 0);
+}
+
+/* The device tool's database, which the original moves into the results: they can be made anew from it. */
+static bool holds_database(const struct mp_dir *dir)
+{
+	struct mp_dir results;
+	bool found;
+
+	if (mp_dir_open_at(dir, API_OUTPUT_DIR, &results, NULL))
+		return false;
+	found = holds(&results, is_database);
+	mp_dir_close(&results);
+	return found;
+}
+
 bool api_is_current(const struct mindprof_trace *trace)
 {
-	return !trace->file && holds(&trace->dir, is_original_folder);
+	return !trace->file && (holds(&trace->dir, is_original_folder) || holds_database(&trace->dir));
 }
 
 static bool is_results_folder(const struct mp_dir_entry *entry)
@@ -68,7 +87,8 @@ bool api_has_no_data(const struct mindprof_trace *trace)
 {
 	size_t i;
 
-	if (trace->file || !trace->n_sources || holds(&trace->dir, is_raw_folder))
+	if (trace->file || !trace->n_sources || holds(&trace->dir, is_raw_folder) ||
+	    holds_database(&trace->dir))
 		return false;
 	for (i = 0; i < trace->n_sources; i++)
 		if (trace->sources[i].reader != &mp_reader_run_info)
@@ -110,7 +130,7 @@ mp_status api_no_recording(const struct mp_dir *dir, const char *path, mp_err *e
 
 bool api_is_run_dir(const struct mp_dir *dir)
 {
-	return holds(dir, is_raw_folder) || api_file_reader(dir, NULL);
+	return holds(dir, is_raw_folder) || holds_database(dir) || api_file_reader(dir, NULL);
 }
 
 /* The path as given, so that messages show it; a symbolic link is followed first. */

@@ -204,6 +204,7 @@ struct cur_run {
 	struct mp_dir prof;       /* the newest PROF_* */
 	struct mp_dir exported;   /* PROF_x/mindstudio_profiler_output */
 	struct mp_dir analyze;    /* PROF_x/analyze */
+	char *made_text;          /* owned; temporary directory that exported is, NULL = it is none; cur_db_text.h */
 	struct cur_params params;
 	uint64_t corrections;     /* bits 1 << enum cur_correction that are on */
 	const int64_t *step_list; /* sorted consecutive steps, NULL = all; borrowed */

@@ -106,9 +106,10 @@ static enum cur_task task_of(struct mp_str type, struct mp_str name)
 
 	if (!type.len)
 		return CUR_TASK_NONE;
+	/* A task that is called like its type is known to no operator. */
 	for (i = 0; i < MP_COUNT(compute); i++)
 		if (mp_str_is(type, compute[i]))
-			return CUR_TASK_COMPUTE;
+			return mp_str_equal(type, name) ? CUR_TASK_OTHER : CUR_TASK_COMPUTE;
 	for (i = 0; i < MP_COUNT(host); i++)
 		if (mp_str_is(type, host[i]) || mp_str_is(name, host[i]))
 			return CUR_TASK_HOST;

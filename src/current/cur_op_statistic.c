@@ -106,6 +106,14 @@ static void put_us(struct mp_out *out, int64_t ns)
 	mp_out_str(out, ",");
 }
 
+/* Rounded to the nearest. */
+static int64_t mean_ns(const struct cur_op_group *group)
+{
+	int64_t rest = group->total_ns % group->count;
+
+	return group->total_ns / group->count + (rest >= group->count - rest);
+}
+
 static void put_groups(cur_op_groups *groups, struct mp_out *out)
 {
 	double sum_ns = 0;
@@ -133,7 +141,7 @@ static void put_groups(cur_op_groups *groups, struct mp_out *out)
 		mp_out_str(out, ",");
 		put_us(out, group->total_ns);
 		put_us(out, group->min_ns);
-		put_us(out, group->total_ns / group->count);
+		put_us(out, mean_ns(group));
 		put_us(out, group->max_ns);
 		mp_out_printf(out, "%.3f\n", 100 * share);
 	}

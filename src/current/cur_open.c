@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "current/cur.h"
+#include "current/cur_db_text.h"
 
 #include "base/banned.h"
 
@@ -104,6 +104,7 @@ static mp_status open_parts(struct cur_run *run, mp_err *err)
 		MP_TRY(open_part(run, &run->rank_dir, prof, &run->prof, err));
 	MP_TRY(open_part(run, &run->prof, "mindstudio_profiler_output", &run->exported, err));
 	MP_TRY(open_part(run, &run->prof, "analyze", &run->analyze, err));
+	MP_TRY(cur_db_text_make(run, err));
 	return found ? check_device(run, err) : MINDPROF_OK;
 }
 
@@ -207,6 +208,7 @@ void cur_close(struct cur_run *run)
 	cur_communication_free(run->communication);
 	cur_pipeline_free(run->pipeline);
 	mp_free(run->clock);
+	cur_db_text_remove(run);
 	for (i = 0; i < MP_COUNT(dirs); i++)
 		if (dirs[i]->fd >= 0)
 			mp_dir_close(dirs[i]);

@@ -73,7 +73,7 @@ static void assume(struct cur_run *run)
 {
 	run->params = (struct cur_params){
 		.cpu = run->framework.fd >= 0,
-		.npu = run->prof.fd >= 0,
+		.npu = run->prof.fd >= 0 || run->exported.fd >= 0,
 		.schedule = true,
 		.data_process = true,
 		.profile_memory = true,
@@ -100,7 +100,9 @@ mp_status cur_params_load(struct cur_run *run, mp_err *err)
 		return status == MINDPROF_E_NOMEM ? mp_err_nomem(err, 0) : MINDPROF_OK;
 	status = mp_store_new(&options, &facts, err);
 	if (!status) {
-		if (mp_facts_from_json(facts, file.data, file.size, "", rules, &offset))
+		/* another profiler's file of that name says nothing of activities */
+		if (mp_facts_from_json(facts, file.data, file.size, "", rules, &offset) &&
+		    mp_store_fact(facts, "activities").len)
 			take_facts(facts, &run->params);
 		if (mp_store_n_notes(facts)) /* some are lost */
 			status = mp_err_nomem(err, 0);

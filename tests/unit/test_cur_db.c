@@ -180,6 +180,96 @@ static void test_truncation(void **state)
 	}
 }
 
+/* ---- read again ---- */
+
+#define EXPORTED(name) RANK_EXPORT "/" name
+
+/* The database takes the place of the text. */
+static void move_to_database(void)
+{
+	char from[2048], to[2048];
+
+	put_inputs();
+	make_db(true);
+	snprintf(from, sizeof(from), "%s/x.db", rank.path);
+	snprintf(to, sizeof(to), "%s/" RANK_PROF "/msprof_20250705.db", rank.path);
+	assert_int_equal(rename(from, to), 0);
+	snprintf(from, sizeof(from), "%s/" EXPORTED("msprof_20250705.json"), rank.path);
+	assert_int_equal(unlink(from), 0);
+	snprintf(from, sizeof(from), "%s/" EXPORTED("op_summary_20250705.csv"), rank.path);
+	assert_int_equal(unlink(from), 0);
+}
+
+static void test_read_again(void **state)
+{
+	const struct cur_device *device = &rank.run.device;
+	char made[1024];
+	size_t size;
+	char *text;
+
+	(void)state;
+	move_to_database();
+	rank_open(&rank, ALL);
+	assert_non_null(rank.run.made_text);
+	snprintf(made, sizeof(made), "%s", rank.run.made_text);
+	assert_int_equal(rank_notes(&rank, "text-from-database", NULL), 1);
+	text = rank_write(&rank, &cur_kernel_details, &size);
+	assert_non_null(strstr(text, "1,4,9,MatMul-op,MatMul,N/A,AI_CORE,12.000\t,2.000,0.000,24,0,N/A,"));
+	/* 20 - 14 us after the kernel before */
+	assert_non_null(
+		strstr(text, "1,5,9,\"with,comma\",Add,N/A,AI_VECTOR_CORE,20.000\t,1.000,6.000,1,0,N/A,"));
+	free(text);
+	text = rank_write(&rank, &cur_trace_view, &size);
+	assert_non_null(strstr(
+		text,
+		"{\"name\": \"Node@launch\", \"pid\": 3327, \"tid\": 5, \"ts\": \"10.500\", \"dur\": 1.250,"));
+	assert_non_null(strstr(
+		text,
+		"{\"name\": \"MatMul-op\", \"pid\": 3522, \"tid\": 9, \"ts\": \"12.000\", \"dur\": 2.000,"));
+	/* 77 << 32 */
+	assert_non_null(strstr(
+		text,
+		"\"ph\": \"s\", \"cat\": \"HostToDevice\", \"id\": \"330712481792\", \"pid\": 3327, \"tid\": 5"));
+	free(text);
+	assert_true(device->has_layer[CUR_LAYER_CANN] && device->has_layer[CUR_LAYER_HARDWARE]);
+	rank_close(&rank);
+	assert_int_equal(access(made, F_OK), -1); /* nothing is left behind */
+	/* the original knows the text only */
+	rank_open(&rank, 0);
+	assert_null(rank.run.made_text);
+}
+
+/* Cuts and changed bytes: what can be read is used, and the rest is named. */
+static void test_damaged_database(void **state)
+{
+	struct mp_file file;
+	char path[2048];
+	size_t size, i;
+	char *copy;
+
+	(void)state;
+	move_to_database();
+	rank_close(&rank);
+	snprintf(path, sizeof(path), "%s/" RANK_PROF "/msprof_20250705.db", rank.path);
+	assert_int_equal(mp_file_open(path, &file, NULL), MINDPROF_OK);
+	copy = malloc(file.size);
+	assert_non_null(copy);
+	for (i = 0; i < 100; i++) {
+		size_t at = (i * 7919 + 13) % file.size;
+
+		memcpy(copy, file.data, file.size);
+		if (i % 2)
+			copy[at] ^= (char)(1 + i % 255);
+		rank_put_at(&rank, RANK_PROF "/msprof_20250706.db", copy, i % 2 ? file.size : at);
+		rank_open(&rank, ALL);
+		free(rank_write(&rank, &cur_kernel_details, &size));
+		free(rank_write(&rank, &cur_trace_view, &size));
+		rank_close(&rank);
+	}
+	free(copy);
+	mp_file_close(&file);
+}
+
 /* A failed allocation leaves no file, and no temporary one either. */
 static void test_out_of_memory(void **state)
 {
@@ -238,6 +328,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nothing_to_say, make, drop),
 		cmocka_unit_test_setup_teardown(test_lies, make, drop),
 		cmocka_unit_test_setup_teardown(test_truncation, make, drop),
+		cmocka_unit_test_setup_teardown(test_read_again, make, drop),
+		cmocka_unit_test_setup_teardown(test_damaged_database, make, drop),
 		cmocka_unit_test_setup_teardown(test_out_of_memory, make, drop),
 		cmocka_unit_test_setup_teardown(test_unwritable, make, drop),
 	};

@@ -91,7 +91,9 @@ static void give_bytes(struct analyzer *all, uint64_t bytes)
 struct teller {
 	struct run *run;
 	FILE *out, *err;
-	struct mp_json_out *files, *notes; /* NULL = lines */
+	struct mp_json_out *files, *notes, *removed; /* NULL = lines */
+	bool dry_run;
+	uint64_t n_removed, bytes_removed;
 	bool incomplete;
 	enum mindprof_status status;
 };
@@ -119,6 +121,32 @@ static void tell_note(void *user, const struct mindprof_note *note)
 	teller->incomplete = true;
 	fputs("  ", teller->err);
 	cli_print_note(teller->err, note);
+}
+
+/* The paths are the result of a dry run; else the sum is enough for people. */
+static void tell_removed(void *user, const char *path, uint64_t bytes)
+{
+	struct teller *teller = user;
+
+	teller->n_removed++;
+	teller->bytes_removed += bytes;
+	if (teller->removed) {
+		mp_json_out_object(teller->removed);
+		cli_json_member(teller->removed, "path", path);
+		mp_json_out_key(teller->removed, "bytes");
+		mp_json_out_u64(teller->removed, bytes);
+		mp_json_out_object_end(teller->removed);
+	} else if (teller->dry_run) {
+		fprintf(teller->out, "%s\n", path);
+	}
+}
+
+static void sum_removed(const struct teller *teller)
+{
+	if (teller->n_removed && !teller->removed)
+		fprintf(teller->err, "mindprof: %s: %llu files and folders, %s %s\n", teller->run->path,
+			(unsigned long long)teller->n_removed, cli_size((double)teller->bytes_removed).text,
+			teller->dry_run ? "would be removed" : "removed");
 }
 
 static const char *hint_of(enum mindprof_status status, const struct analyze_options *target)
@@ -155,36 +183,46 @@ static int analyse(struct mindprof_trace *trace, const struct analyze_options *t
 		.noted = tell_note,
 		.again = target->again,
 		.export_types = target->export_types,
+		.simplify = target->simplify,
+		.removed = tell_removed,
+		.dry_run = target->dry_run,
 		.was_finished = &teller->run->was_finished,
 	};
 	struct mindprof_error error = {0};
 
+	teller->dry_run = target->dry_run;
 	teller->status = mindprof_trace_analyse(trace, &options, &error);
+	sum_removed(teller);
 	if (teller->status)
 		return tell_failure(teller->err, &error, hint_of(teller->status, target));
 	return teller->incomplete ? CLI_INCOMPLETE : CLI_DONE;
 }
 
-/* {"path", "files", "status", "finished_before", "incomplete", "notes"} */
+/* {"path", "files", "status", "finished_before", "incomplete", "notes", "removed"} */
 static int analyse_as_json(struct mindprof_trace *trace, const struct analyze_options *target,
 			   struct teller *teller)
 {
-	struct mp_json_out json, notes;
-	struct mp_buf buf, notes_buf;
+	struct mp_json_out json, notes, removed;
+	struct mp_buf buf, notes_buf, removed_buf;
 	int code;
 
 	mp_buf_init(&buf, SIZE_MAX);
 	mp_buf_init(&notes_buf, SIZE_MAX);
+	mp_buf_init(&removed_buf, SIZE_MAX);
 	mp_json_out_init(&json, &buf, 0);
 	mp_json_out_init(&notes, &notes_buf, 0);
+	mp_json_out_init(&removed, &removed_buf, 0);
 	teller->files = &json;
 	teller->notes = &notes;
+	teller->removed = &removed;
 	mp_json_out_object(&json);
 	cli_json_member(&json, "path", mindprof_trace_path(trace));
 	mp_json_out_key(&json, "files");
 	mp_json_out_array(&json);
 	mp_json_out_array(&notes);
+	mp_json_out_array(&removed);
 	code = analyse(trace, target, teller);
+	mp_json_out_array_end(&removed);
 	mp_json_out_array_end(&notes);
 	mp_json_out_array_end(&json);
 	cli_json_member(&json, "status", teller->status ? mindprof_status_text(teller->status) : "success");
@@ -196,13 +234,18 @@ static int analyse_as_json(struct mindprof_trace *trace, const struct analyze_op
 		mp_json_out_key(&json, "notes");
 		mp_json_out_raw(&json, notes_buf.data, notes_buf.len);
 	}
+	if (target->simplify) {
+		mp_json_out_key(&json, "removed");
+		mp_json_out_raw(&json, removed_buf.data, removed_buf.len);
+	}
 	mp_json_out_object_end(&json);
-	if (buf.failed || notes_buf.failed)
+	if (buf.failed || notes_buf.failed || removed_buf.failed)
 		code = cli_no_memory();
 	else
 		fwrite(mp_buf_str(&buf), 1, buf.len, teller->out);
 	mp_buf_release(&buf);
 	mp_buf_release(&notes_buf);
+	mp_buf_release(&removed_buf);
 	return code;
 }
 

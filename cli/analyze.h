@@ -12,7 +12,7 @@ struct analyze_options {
 	int64_t *steps; /* of step_list, owned */
 	size_t n_steps;
 	int flavour; /* enum mindprof_flavour */
-	int again, overwrite, pretty, json;
+	int again, simplify, dry_run, overwrite, pretty, json;
 	uint64_t jobs, memory_mib;
 };
 

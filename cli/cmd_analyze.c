@@ -31,6 +31,10 @@ static const struct cli_option options[] = {
 	 "Only these steps in the files that MindSpore's analysis has, too."},
 	{"again", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, again), NULL,
 	 "Analyse also what an earlier analysis of the same files has finished."},
+	{"simplify", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, simplify), NULL,
+	 "Afterwards remove the exports of the device tool from which the files were made, as MindSpore does."},
+	{"dry-run", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, dry_run), NULL,
+	 "With --simplify: analyse, write and remove nothing, print what would be removed."},
 	{"overwrite", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, overwrite), NULL,
 	 "Replace output files that MindProf did not make. Its own are always replaced."},
 	{"pretty", 0, CLI_FLAG, 0, NULL, offsetof(struct analyze_options, pretty), NULL,
@@ -129,6 +133,8 @@ static int run(int argc, char **argv)
 		code = check_corrections(target.as_original);
 	if (code < 0)
 		code = check_export_types(target.export_types);
+	if (code < 0 && target.dry_run && !target.simplify)
+		code = cli_usage_error(&cmd_analyze, "--dry-run goes with --simplify");
 	if (code < 0)
 		code = take_steps(&target);
 	if (code >= 0)

@@ -182,6 +182,11 @@ struct mindprof_analyse_options {
 	/* "text", "db" or "text,db": files of text, databases (docs/formats/ascend-output.md). NULL = text, and databases
 	   when the profiler was asked for them. */
 	const char *export_types;
+	/* Afterwards the exports of the device tool that the files were made from are removed, as the original does
+	   unless told not to; what is finished stays finished. Told of each, with the bytes in it; may be NULL. */
+	int simplify;
+	void (*removed)(void *user, const char *path, uint64_t bytes);
+	int dry_run; /* with simplify: nothing is analysed, written or removed; removed is told what would go */
 };
 /*
  * Writes trace_view.json, the files of MindSpore's own analysis as far as the recording carries them

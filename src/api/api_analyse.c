@@ -576,6 +576,14 @@ static mp_status analyse(struct analyser *analyser, mp_err *err)
 	return write_all(analyser, err);
 }
 
+/* The input is another then; the results are of the one before and stay finished. */
+static mp_status simplify(struct analyser *analyser, mp_err *err)
+{
+	MP_TRY(api_simplify(analyser->trace, analyser->options, err));
+	MP_TRY(api_fingerprint(analyser->trace, analyser->options, &analyser->manifest.fingerprint, err));
+	return api_manifest_write(&analyser->dir, &analyser->manifest, analyser->options->pretty, err);
+}
+
 enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 					    const struct mindprof_analyse_options *options,
 					    struct mindprof_error *error)
@@ -586,7 +594,11 @@ enum mindprof_status mindprof_trace_analyse(struct mindprof_trace *trace,
 
 	if (status)
 		return status;
+	if (taken.simplify && taken.dry_run)
+		return api_simplify(trace, &taken, error);
 	status = analyse(&analyser, error);
+	if (!status && taken.simplify)
+		status = simplify(&analyser, error);
 	release(&analyser);
 	return status;
 }

@@ -128,6 +128,9 @@ size_t api_find_table(const char *name);
 mp_status api_fingerprint(const struct mindprof_trace *trace, const struct mindprof_analyse_options *options,
 			  uint64_t *out, mp_err *err);
 
+/* --- api_simplify.c: removes, or with dry_run only tells, what the results were made from */
+mp_status api_simplify(const struct mindprof_trace *trace, const struct mindprof_analyse_options *options, mp_err *err);
+
 /* --- api_options.c */
 /* Copies an option struct of any age over the zeroed newest one; from NULL = all defaults. */
 mp_status api_take_options(void *to, size_t to_size, const void *from, mp_err *err);

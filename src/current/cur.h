@@ -155,9 +155,10 @@ struct cur_device_event {
 	uint32_t parent;   /* index into cur_host.events of the launch; CUR_NO_PARENT */
 	uint16_t file;     /* index into files */
 	uint8_t args;      /* enum cur_args */
-	uint8_t task;      /* enum cur_task */
-	bool binary_ts;    /* as the original has a "ts" that is a JSON number: the nearest double (CUR_FIX_NUMERIC_TS) */
+	uint8_t task : 7;  /* enum cur_task */
+	bool binary_ts : 1; /* as the original has a "ts" that is a JSON number: the nearest double (CUR_FIX_NUMERIC_TS) */
 };
+_Static_assert(sizeof(struct cur_device_event) == 40, "memory goes by this");
 
 /* One end of a HostToDevice flow, the first of its id and phase. */
 struct cur_device_flow {
@@ -218,7 +219,7 @@ struct cur_run {
 	struct op_range_clock *clock;            /* owned; NULL = not made; cur_host.h */
 	struct cur_pipeline *pipeline;           /* owned; NULL = not loaded; cur_minddata.h */
 	struct cur_communication *communication; /* owned; NULL = not loaded; cur_communication.h */
-	bool loaded_host, loaded_cpu_ops, loaded_steps, loaded_device, loaded_links;
+	bool loaded_host, loaded_cpu_ops, loaded_steps, opened_device, loaded_device, loaded_links;
 };
 
 /* What to make (cur_open.c). */
@@ -251,6 +252,7 @@ bool cur_original_gives_up(const struct cur_run *run);
 mp_status cur_load_host(struct cur_run *run, mp_err *err);    /* op_range; cur_host.c */
 mp_status cur_load_cpu_ops(struct cur_run *run, mp_err *err); /* cur_cpu_ops.c */
 mp_status cur_load_steps(struct cur_run *run, mp_err *err);   /* needs host; cur_steps.c */
+mp_status cur_open_device(struct cur_run *run, mp_err *err);  /* the files only; cur_device.c */
 mp_status cur_load_device(struct cur_run *run, mp_err *err);  /* cur_device.c */
 mp_status cur_load_links(struct cur_run *run, mp_err *err);   /* needs host and device; cur_links.c */
 

@@ -5,6 +5,7 @@
 #include "base/banned.h"
 
 const struct cur_output *const cur_outputs[] = {
+	&cur_operator_memory_csv, /* while nothing else is in memory */
 	&cur_trace_view,
 	&cur_step_trace_time,
 	&cur_op_statistic,
@@ -22,7 +23,6 @@ const struct cur_output *const cur_outputs[] = {
 	&cur_communication_matrix,
 	&cur_memory_record,
 	&cur_npu_module_mem,
-	&cur_operator_memory_csv,
 	&cur_operator_details,
 	&cur_dataset,
 	&cur_minddata_raw,
@@ -42,10 +42,9 @@ static bool is_lost(const struct cur_run *run, const struct cur_output *output)
 mp_status cur_output_write(struct cur_run *run, const struct cur_output *output, struct mp_out *out,
 			   mp_err *err)
 {
-	bool may_be_lost =
-		!cur_corrects(run, CUR_FIX_LOST_OUTPUTS) || !cur_corrects(run, CUR_FIX_PROCESS_TWICE);
-
-	if (output->original_needs && may_be_lost)
+	if (output->original_needs & CUR_NEEDS_EXPORT && !cur_corrects(run, CUR_FIX_LOST_OUTPUTS))
+		MP_TRY(cur_open_device(run, err));
+	if (output->original_needs & CUR_NEEDS_TIMELINE && !cur_corrects(run, CUR_FIX_PROCESS_TWICE))
 		MP_TRY(cur_load_device(run, err));
 	return is_lost(run, output) ? MINDPROF_OK : output->write(run, out, err);
 }

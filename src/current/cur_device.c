@@ -165,7 +165,7 @@ static bool take_range(const struct device_read *read, struct worker *worker, st
 		.args = event->args_named   ? CUR_ARGS_NAMED
 			: event->args_empty ? CUR_ARGS_EMPTY
 					    : CUR_ARGS_SOME,
-		.task = (uint8_t)task_of(event->task_type, event->name),
+		.task = task_of(event->task_type, event->name) & 0x7f,
 		.binary_ts = keeps_binary(read->run, event),
 	};
 
@@ -745,24 +745,31 @@ static mp_status is_lost(struct cur_run *run, bool *lost, mp_err *err)
 	return status;
 }
 
-mp_status cur_load_device(struct cur_run *run, mp_err *err)
+mp_status cur_open_device(struct cur_run *run, mp_err *err)
 {
 	bool lost;
 
-	if (run->loaded_device)
+	if (run->opened_device)
 		return MINDPROF_OK;
-	run->loaded_device = true;
+	run->opened_device = true;
 	if (!run->params.npu)
 		return MINDPROF_OK;
 	MP_TRY(is_lost(run, &lost, err));
 	if (lost)
 		return MINDPROF_OK;
 	MP_TRY(open_files(run, err));
-	if (!run->device.files.len) {
+	if (!run->device.files.len)
 		mp_store_note(run->store, MP_PROBLEM, "no-msprof",
 			      run->prof.fd >= 0 ? run->prof.path : run->rank_dir.path, -1,
 			      "no msprof_*.json: no device events, links and step times");
+	return MINDPROF_OK;
+}
+
+mp_status cur_load_device(struct cur_run *run, mp_err *err)
+{
+	if (run->loaded_device)
 		return MINDPROF_OK;
-	}
-	return read_files(run, err);
+	run->loaded_device = true;
+	MP_TRY(cur_open_device(run, err));
+	return run->device.files.len ? read_files(run, err) : MINDPROF_OK;
 }

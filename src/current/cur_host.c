@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "current/cur_host.h"
+#include "current/cur_tlv.h"
 
 #include "base/banned.h"
 
@@ -149,7 +150,7 @@ static bool walk_all(struct cur_run *run, const struct mp_file *file, struct mp_
 		     cur_record_fn fn, void *user)
 {
 	const uint8_t *data = file->data;
-	uint64_t size = file->size, at = 0;
+	uint64_t size = file->size, at = 0, forgotten = 0;
 
 	while (at < size) {
 		uint64_t left = size - at;
@@ -171,6 +172,7 @@ static bool walk_all(struct cur_run *run, const struct mp_file *file, struct mp_
 			return false;
 		}
 		at += mp_fwk_record_bytes(len);
+		cur_tlv_forget(file, at, &forgotten);
 	}
 	return true;
 }

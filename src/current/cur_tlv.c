@@ -36,7 +36,7 @@ static const struct mp_fault_kind kinds[] = {
 static bool walk(const struct mp_file *file, uint32_t fixed_bytes, struct mp_fault *faults, cur_tlv_fn fn,
 		 void *user)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, forgotten = 0;
 
 	while (at < file->size) {
 		uint64_t left = file->size - at;
@@ -51,6 +51,7 @@ static bool walk(const struct mp_file *file, uint32_t fixed_bytes, struct mp_fau
 		else if (!fn(user, file->data + at + MP_FWK_HEAD_BYTES, len))
 			return false;
 		at += mp_fwk_record_bytes(len);
+		cur_tlv_forget(file, at, &forgotten);
 	}
 	return true;
 }
